@@ -1,0 +1,77 @@
+"""The one interface that every back end and the evaluator above it present to search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from genome.program import Program
+from gpu.records import DeviceInfo, Evaluation, Timing
+
+
+@dataclass(frozen=True)
+class EvaluatorOptions:
+    """Protocol settings; every field is recorded with the run."""
+
+    flags: tuple[str, ...] = ()  # the user's own build flags, the same for baseline and candidate
+    seed: int = 0  # of the input data
+    compile_workers: int = 0  # 0: one less than the cores, at least one
+    compile_timeout: float = 60.0
+    samples: int = 7  # timed launches of an ordinary candidate
+    min_time: float = 0.02  # seconds of timed work a candidate gets at most while it looks hopeless
+    slow_factor: float = 3.0  # a first launch slower than this times the best so far ends the timing
+    constraints: tuple[str, ...] = ()  # over registers, spill_bytes, stack_bytes, shared_bytes, occupancy, threads
+    cold_cache: bool = True
+    cache_dir: str | None = None  # None: the user's cache folder
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """What is known of the baseline before any search."""
+
+    evaluation: Evaluation
+    deterministic: bool
+    spread: float  # largest deviation between restored repeats, in units of the tolerance
+    tolerance: dict[str, tuple[float, float]] = field(default_factory=dict)  # output -> (rtol, atol) in force
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A finalist against the baseline: fresh data, both orders, every tune and check size."""
+
+    evaluation: Evaluation
+    accepted: bool
+    baseline: tuple[Timing, ...]  # at tune sizes, then check sizes
+    candidate: tuple[Timing, ...]
+    speedups: tuple[tuple[str, float, float, float], ...] = ()  # size, ratio of medians, low, high
+    reason: str = ""
+
+
+class Evaluator(Protocol):
+    """Compile → verify → time. Asynchronous: compiles overlap with measurements; the device lives in a child
+    process. A context manager; ``close`` leaves no process behind."""
+
+    device: DeviceInfo
+
+    def gate(self) -> GateReport:
+        """Checks and times the baseline. Raises :class:`genome.errors.InputError` when the problem is unusable."""
+        ...
+
+    def submit(self, key: str, program: Program) -> None: ...
+
+    def pending(self) -> int:
+        """Submitted and not yet collected."""
+        ...
+
+    def collect(self, timeout: float) -> list[Evaluation]:
+        """What has finished; waits up to ``timeout`` seconds for the first."""
+        ...
+
+    def set_champion(self, key: str, program: Program, median: float) -> None:
+        """The program that candidates are interleaved with, and its median time in seconds (weighted over sizes)."""
+        ...
+
+    def confirm(self, key: str, program: Program) -> Confirmation: ...
+
+    def close(self) -> None: ...

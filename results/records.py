@@ -1,0 +1,27 @@
+"""What a run remembers of each candidate. Plain data, written before it is acted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from genome.gene import Genome
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One individual, from proposal to verdict. ``key`` is unique in the run (``c000123``; the baseline is
+    ``baseline``). ``genome`` is the effective one. ``predicted`` and ``gain`` are ln(baseline time / time)."""
+
+    key: str
+    agent: str
+    round: int
+    parents: tuple[str, ...]
+    genome: Genome
+    operation: str = ""  # "append", "replace", "reparameterise", "delete", "splice", "exchange", "baseline"
+    features: dict[str, float] = field(default_factory=dict)
+    predicted: float | None = None
+    explored: bool = False  # chosen by the random share, not by the screen
+    preconditions: tuple[str, ...] = ()
+    source: str = ""
+    launches: str = ""  # JSON: [{kernel, grid, block, shared_bytes}]
+    seconds: float = 0.0  # since the run began, when proposed
