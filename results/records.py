@@ -22,6 +22,7 @@ class Candidate:
     predicted: float | None = None
     explored: bool = False  # chosen by the random share, not by the screen
     preconditions: tuple[str, ...] = ()
-    source: str = ""
+    source: str = ""  # always the CUDA text
     launches: str = ""  # JSON: [{kernel, grid, block, shared_bytes}]
     seconds: float = 0.0  # since the run began, when proposed
+    source_opencl: str = ""  # what ran, where the back end was OpenCL
