@@ -271,7 +271,10 @@ class Eval:
 
 @dataclass(frozen=True)
 class Return:
+    """``value`` only inside ``__device__`` functions; a kernel returns nothing."""
+
     loc: Loc = _loc()
+    value: Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The CUDA front-end: plain ``.cu`` text to typed IR (preprocess, parse, convert)."""

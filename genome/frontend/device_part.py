@@ -1,0 +1,251 @@
+"""The part of a file that its kernel needs: what the kernel reaches by name, without host code and host headers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from genome.frontend.source import Function, Source, function_declarator, marked
+from genome.frontend.types import text_of
+
+HOST_HEADERS = {
+    "iostream", "cstdio", "stdio.h", "cstdlib", "stdlib.h", "vector", "string", "cstring", "string.h", "algorithm",
+    "chrono", "random", "fstream", "sstream", "iomanip", "memory", "map", "set", "unordered_map", "unordered_set",
+    "functional", "numeric", "thread", "mutex", "atomic", "cassert", "stdexcept", "exception", "time.h", "ctime",
+    "sys/time.h", "unistd.h", "getopt.h", "math.h", "cmath", "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h",
+    "device_launch_parameters.h", "cublas_v2.h", "cusparse.h", "curand.h", "cuda_profiler_api.h", "nvToolsExt.h",
+    "omp.h", "mpi.h", "array", "tuple", "utility", "cstddef", "stddef.h", "helper_cuda.h", "helper_functions.h",
+    "helper_timer.h", "helper_string.h", "iterator", "complex", "deque", "list", "queue", "stack", "optional",
+    "filesystem", "sys/types.h", "sys/stat.h", "sys/resource.h", "errno.h", "signal.h", "locale.h", "ctype.h",
+    "cctype", "stdarg.h", "cstdarg", "device_functions.h", "math_functions.h",
+}
+INCLUDE = re.compile(r'#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+@dataclass
+class Item:
+    """A top-level piece: what it defines, what it uses, and whether it needs a call to be reached."""
+
+    node: Node
+    names: set[str]
+    used: set[str]
+    called: set[str]
+    always: bool = False
+    host_function: bool = False
+    never: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of the translation unit to emit; ``text is None`` stands for the kernel."""
+
+    line: int
+    text: str | None
+
+
+SPECIFIERS = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
+NAME_NODES = ("identifier", "type_identifier", "namespace_identifier", "statement_identifier")
+
+
+def uses(node: Node) -> tuple[set[str], set[str]]:
+    """(names that are used but not declared inside, names that are called)."""
+    used: set[str] = set()
+    declared: set[str] = set()
+    called: set[str] = set()
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        kind = n.type
+        if kind in NAME_NODES:
+            used.add(text_of(n))
+        elif kind in ("parameter_declaration", "declaration", "for_range_loop"):
+            for d in n.children_by_field_name("declarator"):
+                declared |= _declared(d)
+        elif kind == "call_expression":
+            f = n.child_by_field_name("function")
+            if f is not None:
+                called |= set(re.findall(r"[A-Za-z_]\w*", text_of(f)))
+        stack.extend(n.children)
+    return used - (declared - called), called
+
+
+def _declared(node: Node) -> set[str]:
+    while node is not None:
+        if node.type in ("identifier", "type_identifier", "field_identifier"):
+            return {text_of(node)}
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((c for c in node.children if c.is_named and ("declarator" in c.type
+                                                                      or c.type == "identifier")), None)
+        if inner is None:
+            return set()
+        node = inner
+    return set()
+
+
+def _tags(node: Node) -> set[str]:
+    """Names of the types and enumerators that are defined at or directly below a node."""
+    out: set[str] = set()
+    for n in [node, *node.children]:
+        if n.type in SPECIFIERS:
+            name = n.child_by_field_name("name")
+            if name is not None:
+                out.add(text_of(name))
+            body = n.child_by_field_name("body")
+            if n.type == "enum_specifier" and body is not None:
+                for e in body.children:
+                    entry = e.child_by_field_name("name")
+                    if entry is not None:
+                        out.add(text_of(entry))
+    return out
+
+
+def describe(node: Node, source: Source, kernel: Function) -> Item:
+    """What a top-level node is to the device part."""
+    kind = node.type
+    item = Item(node, set(), set(), set())
+    text = source.raw[node.start_byte:node.end_byte].decode("utf-8", "surrogateescape")
+    if kind == "preproc_include":
+        m = INCLUDE.search(text)
+        item.never = m is not None and m.group(2) in HOST_HEADERS
+        item.always = not item.never
+    elif kind in ("preproc_def", "preproc_function_def", "namespace_alias_definition"):
+        item.always = True
+    elif kind == "preproc_call":
+        item.always = not re.match(r"#\s*(pragma\s+(once|comment)|error|warning|line)", text)
+    elif kind == "using_declaration":
+        item.always = "std" not in text.split("::")[0]
+    elif kind == "function_definition":
+        item.used, item.called = uses(node)
+        item.names = _declared(node.child_by_field_name("declarator") or node)
+        d = function_declarator(node)
+        name = d.child_by_field_name("declarator") if d is not None else None
+        if name is not None:
+            words = re.findall(r"[A-Za-z_]\w*", text_of(name))
+            item.names = set(words[-1:])
+            item.always = "operator" in words and (marked(node, "__device__") or marked(node, "constexpr"))
+        item.host_function = not (marked(node, "__device__") or marked(node, "__global__"))
+        item.never = kernel.name in item.names and marked(node, "__global__")
+    elif kind == "template_declaration":
+        inner = next((c for c in reversed(node.children) if c.is_named and c.type != "comment"), None)
+        if inner is not None:
+            item = describe(inner, source, kernel)
+            used, called = uses(node)
+            item.node, item.used, item.called = node, used, called
+    elif kind == "linkage_specification":
+        body = node.child_by_field_name("body")
+        if body is not None and body.type != "declaration_list":
+            item = describe(body, source, kernel)
+            item.node = node
+        elif body is not None:
+            _merge(item, [describe(c, source, kernel) for c in body.children if c.is_named])
+    elif kind in ("namespace_definition", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif",
+                  "declaration_list"):
+        _merge(item, [describe(c, source, kernel) for c in node.children if c.is_named])
+        if kind == "namespace_definition":
+            name = node.child_by_field_name("name")
+            if name is not None:
+                item.names.add(text_of(name))
+    elif kind == "declaration":
+        item.used, item.called = uses(node)
+        item.names = set().union(*(_declared(d) for d in node.children_by_field_name("declarator")), _tags(node))
+        prototype = function_declarator(node) is not None
+        item.host_function = prototype and not marked(node, "__device__")
+        item.never = prototype and (kernel.name in item.names or marked(node, "__global__"))
+    elif kind in SPECIFIERS:
+        item.used, item.called = uses(node)
+        item.names = _tags(node)
+    elif kind == "type_definition":
+        item.used, item.called = uses(node)
+        item.names = set().union(*(_declared(d) for d in node.children_by_field_name("declarator")), _tags(node))
+    elif kind == "alias_declaration":
+        item.used, item.called = uses(node)
+        name = node.child_by_field_name("name")
+        item.names = set() if name is None else {text_of(name)}
+    else:
+        item.never = True
+    return item
+
+
+def _merge(item: Item, children: list[Item]) -> None:
+    for c in children:
+        if not c.never and not c.host_function:
+            item.names |= c.names
+            item.used |= c.used
+            item.called |= c.called
+            item.always |= c.always and c.node.type not in ("preproc_include", "using_declaration")
+
+
+def collect(source: Source, kernel: Function) -> list[Part]:
+    """The parts of the translation unit in file order, the kernel in its place."""
+    around: set[int] = set()  # nodes that contain the kernel
+    node: Node | None = kernel.outer.parent
+    while node is not None:
+        around.add(node.id)
+        node = node.parent
+    items: list[Item] = []
+    _items(source.tree.root_node, around, kernel, source, items)
+    used, called = uses(kernel.node)
+    reached = _reach(items, used, called)
+    parts: list[Part] = []
+    _emit(source.tree.root_node, around, kernel, source, reached, parts)
+    return parts
+
+
+def _items(node: Node, around: set[int], kernel: Function, source: Source, out: list[Item]) -> None:
+    for child in node.children:
+        if child.id == kernel.outer.id:
+            continue
+        if child.id in around:
+            _items(child, around, kernel, source, out)
+        elif child.is_named:
+            out.append(describe(child, source, kernel))
+
+
+def _reach(items: list[Item], used: set[str], called: set[str]) -> set[int]:
+    kept: set[int] = set()
+    used, called = set(used), set(called)
+    changed = True
+    while changed:
+        changed = False
+        for item in items:
+            if item.node.id in kept or item.never:
+                continue
+            if item.always or item.names & (called if item.host_function else used):
+                kept.add(item.node.id)
+                used |= item.used
+                called |= item.called
+                changed = True
+    return kept
+
+
+SYNTAX = {"string_literal", "namespace_identifier", "identifier", "preproc_directive", "nested_namespace_specifier"}
+
+
+def _emit(node: Node, around: set[int], kernel: Function, source: Source, reached: set[int],
+          parts: list[Part]) -> None:
+    children = node.children
+    for i, child in enumerate(children):
+        line = child.start_point[0] + 1
+        text = source.raw[child.start_byte:child.end_byte].decode("utf-8", "surrogateescape")
+        if child.id == kernel.outer.id:
+            parts.append(Part(line, None))
+        elif child.id in around:
+            if child.type == "ERROR":
+                _emit(child, around, kernel, source, reached, parts)
+            else:
+                _emit(child, around, kernel, source, reached, parts)
+        elif child.type == "comment":
+            following = next((c for c in children[i + 1:] if c.type != "comment"), None)
+            if following is not None and (following.id in reached or following.id == kernel.outer.id):
+                parts.append(Part(line, text))
+        elif child.id in reached:
+            end = children[i + 1] if i + 1 < len(children) else None
+            if end is not None and end.type == ";" and not text.endswith(";"):
+                text += ";"
+            parts.append(Part(line, text))
+        elif node.type not in ("translation_unit", "ERROR") and child.type != ";" and (
+                not child.is_named or node.field_name_for_child(i) in ("name", "condition", "value")):
+            parts.append(Part(line, text))

@@ -1,0 +1,133 @@
+"""One parsed file: its tree, its ``__global__`` functions, and errors in the user's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser, Tree
+
+from genome.errors import InputError
+from genome.frontend.preprocess import mask
+from genome.frontend.types import text_of
+
+LANGUAGE = Language(tree_sitter_cuda.language())
+CONTAINERS = {"translation_unit", "linkage_specification", "declaration_list", "namespace_definition",
+              "template_declaration", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "ERROR"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """``raw`` is the expanded text, ``tree`` the parse of its masked twin (equal offsets), ``pragmas`` the unroll
+    pragmas by start offset."""
+
+    file: str
+    raw: bytes
+    tree: Tree
+    pragmas: dict[int, tuple[int, str]]
+
+
+def parse(text: str, file: str) -> Source:
+    masked, pragmas = mask(text)
+    tree = Parser(LANGUAGE).parse(masked.encode("utf-8", "surrogateescape"))
+    return Source(file, text.encode("utf-8", "surrogateescape"), tree, pragmas)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function definition; ``node`` is the definition itself, ``outer`` with ``template <...>`` or ``extern "C"``
+    where these belong to it alone."""
+
+    name: str
+    node: Node
+    outer: Node
+    template: Node | None
+    c_linkage: bool
+
+
+def function_declarator(node: Node) -> Node | None:
+    """The ``function_declarator`` of a definition or prototype, below pointers and references."""
+    d = node.child_by_field_name("declarator")
+    while d is not None and d.type != "function_declarator":
+        inner = d.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((c for c in d.children if c.type == "function_declarator"), None)
+        d = inner
+    return d
+
+
+def function_name(node: Node) -> str:
+    d = function_declarator(node)
+    name = d.child_by_field_name("declarator") if d is not None else None
+    return "" if name is None else text_of(name)
+
+
+def marked(node: Node, word: str) -> bool:
+    """Whether a definition carries ``__global__``, ``__device__`` ..."""
+    return any(c.type == word or (not c.children and text_of(c) == word) for c in node.children)
+
+
+def functions(node: Node, outer: Node | None = None, template: Node | None = None,
+              c_linkage: bool = False) -> Iterator[Function]:
+    """All function definitions outside of classes."""
+    for child in node.children:
+        if child.type == "function_definition":
+            yield Function(function_name(child), child, outer or child, template, c_linkage)
+        elif child.type in CONTAINERS:
+            lone, c = None, c_linkage
+            t = template
+            if child.type == "linkage_specification":
+                c = True
+                body = child.child_by_field_name("body")
+                if body is not None and body.type != "declaration_list":
+                    lone = outer or child
+            elif child.type == "template_declaration":
+                lone, t = outer or child, child
+            yield from functions(child, lone, t, c)
+
+
+def first_error(node: Node) -> Node | None:
+    """The first ERROR or MISSING node at or below ``node``."""
+    if node.is_error or node.is_missing:
+        return node
+    if not node.has_error:
+        return None
+    for child in node.children:
+        found = first_error(child)
+        if found is not None:
+            return found
+    return None
+
+
+def find_kernel(source: Source, name: str | None) -> tuple[Function, tuple[str, ...]]:
+    """The ``__global__`` function called ``name`` (or the only one) and the names of the others."""
+    kernels = [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]
+    names = list(dict.fromkeys(f.name for f in kernels))
+    listing = ", ".join(names)
+    if not kernels:
+        raise InputError("there is no __global__ function that can be read here", file=source.file,
+                         remedy="name a file that defines a kernel")
+    if name is None:
+        if len(names) > 1:
+            raise InputError(f"the file has {len(names)} kernels", file=source.file,
+                             remedy=f"say which one: {listing}")
+        name = names[0]
+    for f in kernels:
+        if f.name == name:
+            check_errors(f.node, source, name)
+            return f, tuple(n for n in names if n != name)
+    raise InputError(f"there is no kernel '{name}'", file=source.file, remedy=f"kernels here: {listing}")
+
+
+def check_errors(node: Node, source: Source, name: str) -> None:
+    bad = first_error(node)
+    if bad is None:
+        return
+    line = bad.start_point[0] + 1
+    if bad.is_missing:
+        message = f"kernel '{name}': '{bad.type}' is missing"
+    else:
+        near = source.raw[bad.start_byte:bad.end_byte].decode("utf-8", "replace").split("\n")[0].strip()[:40]
+        message = f"kernel '{name}' cannot be parsed near '{near}'"
+    raise InputError(message, file=source.file, line=line, remedy="the kernel must compile as it stands")

@@ -1,0 +1,264 @@
+"""Statements: from tree-sitter nodes to the IR's typed statements."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from genome import ir
+from genome.frontend.expressions import SYNC, Context, convert, identifiers, location, named
+from genome.frontend.loops import canonical
+from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
+
+Pragmas = dict[int, tuple[int, str]]
+
+
+@dataclass
+class Converter:
+    """Converts one function body. ``pragmas``: start offset → (end offset, argument) of the unroll pragmas."""
+
+    cx: Context
+    pragmas: Pragmas
+
+    def __post_init__(self) -> None:
+        self.starts = sorted(self.pragmas)
+
+    # -- bodies --------------------------------------------------------------------------------------------
+    def body(self, node: Node) -> tuple[ir.Stmt, ...]:
+        """The statements of a compound statement, or of a single statement used as a body."""
+        self.cx.scopes.append({})
+        try:
+            if node.type != "compound_statement":
+                return self.statement(node)
+            out: list[ir.Stmt] = []
+            for child in named(node):
+                out.extend(self.statement(child))
+            return tuple(out)
+        finally:
+            self.cx.scopes.pop()
+
+    def statement(self, node: Node) -> tuple[ir.Stmt, ...]:
+        handler = {
+            "declaration": self.declaration, "expression_statement": self.expression, "if_statement": self.branch,
+            "for_statement": self.loop, "while_statement": self.loop, "do_statement": self.loop,
+            "compound_statement": self.block, "return_statement": self.leave, "break_statement": self.leave,
+            "continue_statement": self.leave, "comment": self.nothing, ";": self.nothing,
+        }.get(node.type)
+        result = handler(node) if handler else None
+        return (self.opaque(node, node.type),) if result is None else result
+
+    def nothing(self, node: Node) -> tuple[ir.Stmt, ...]:
+        return ()
+
+    def opaque(self, node: Node, reason: str) -> ir.Opaque:
+        text = self.cx.text(node).strip()
+        names = identifiers(text)
+        if text.startswith("#"):
+            reason = "preprocessor"
+        return ir.Opaque(text, names, names, reason, SYNC.search(text) is not None or reason == "goto_statement",
+                         location(node))
+
+    def block(self, node: Node) -> tuple[ir.Stmt, ...]:
+        return (ir.Block(self.body(node), location(node)),)
+
+    def leave(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        loc = location(node)
+        if node.type == "break_statement":
+            return (ir.Break(loc),)
+        if node.type == "continue_statement":
+            return (ir.Continue(loc),)
+        values = named(node)
+        if not values:
+            return (ir.Return(loc),)
+        return (ir.Return(loc, convert(values[0], self.cx)),) if len(values) == 1 else None
+
+    # -- declarations --------------------------------------------------------------------------------------
+    def declaration(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        decls = self.declarators(node)
+        if decls is None:
+            for child in node.children_by_field_name("declarator"):
+                d = read_declarator(child)
+                if d.name:
+                    self.cx.scopes[-1][d.name] = (ir.CType("?"), 0)
+        return decls
+
+    def declarators(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        spec = read_specifiers(node)
+        if spec.unknown or spec.space == "extern":
+            return None
+        out: list[ir.Stmt] = []
+        entries = node.children_by_field_name("declarator")
+        if not entries:
+            return None
+        for entry in entries:
+            d = read_declarator(entry)
+            if d.unknown or not d.name or d.const_inner or d.volatile_pointer:
+                return None
+            if spec.base == "auto" and d.pointer:
+                return None
+            ctype = make_type(spec, d)
+            init = None if d.init is None else convert(d.init, self.cx)
+            dims = tuple(None if n is None else convert(n, self.cx) for n in d.dims)
+            self.cx.scopes[-1][d.name] = (ctype, len(dims))
+            out.append(ir.Decl(ctype, d.name, dims, init, spec.space, spec.align, loc=location(entry)))
+        return tuple(out)
+
+    # -- expressions as statements ---------------------------------------------------------------------------
+    def expression(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        inner = named(node)
+        if not inner:
+            return ()
+        if len(inner) != 1:
+            return None
+        if inner[0].type == "gnu_asm_expression":
+            return None
+        expr = convert(inner[0], self.cx)
+        if isinstance(expr, ir.OpaqueExpr):
+            return None
+        if isinstance(expr, ir.Call) and expr.func == "__syncthreads" and not expr.args:
+            return (ir.Barrier(location(node)),)
+        if isinstance(expr, ir.AssignExpr):
+            return (ir.Assign(expr.target, expr.op, expr.value, location(node)),)
+        return (ir.Eval(expr, location(node)),)
+
+    # -- control flow ----------------------------------------------------------------------------------------
+    def condition(self, node: Node) -> ir.Expr | None:
+        """The value of ``(cond)``; None for a condition that declares something."""
+        cond = node.child_by_field_name("condition")
+        if cond is None:
+            return None
+        if cond.type == "condition_clause":
+            if cond.child_by_field_name("initializer") is not None:
+                return None
+            value = cond.child_by_field_name("value")
+            if value is None or value.type == "declaration":
+                return None
+            return convert(value, self.cx)
+        return convert(cond, self.cx)
+
+    def branch(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        cond, then = self.condition(node), node.child_by_field_name("consequence")
+        if cond is None or then is None:
+            return None
+        other: tuple[ir.Stmt, ...] = ()
+        alternative = node.child_by_field_name("alternative")
+        if alternative is not None:
+            inner = named(alternative)
+            if alternative.type != "else_clause" or len(inner) != 1:
+                return None
+            other = self.body(inner[0])
+        return (ir.If(cond, self.body(then), other, location(node)),)
+
+    def unroll(self, node: Node, body: Node) -> tuple[bool, int | None]:
+        """(understood, factor) of the pragma before the loop or between its head and its body."""
+        found = None
+        i = bisect_left(self.starts, node.start_byte)
+        for start in reversed(self.starts[:i]):
+            between = self.cx.raw[self.pragmas[start][0]:node.start_byte]
+            if between.strip() and not _only_comments(between):
+                break
+            found = self.pragmas[start][1]
+            break
+        for start in self.starts[i:]:
+            if start >= body.start_byte:
+                break
+            found = self.pragmas[start][1]
+        if found is None:
+            return True, None
+        if not found:
+            return True, 0
+        try:
+            return True, max(1, int(found.rstrip("uUlL"), 0))
+        except ValueError:
+            value = constant(found)
+            return (value is not None, value)
+
+    def loop(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        body_node = node.child_by_field_name("body")
+        if body_node is None:
+            return None
+        understood, unroll = self.unroll(node, body_node)
+        if not understood:
+            return None
+        kind = {"for_statement": "for", "while_statement": "while", "do_statement": "do"}[node.type]
+        self.cx.scopes.append({})
+        try:
+            init: tuple[ir.Stmt, ...] = ()
+            update: ir.Expr | None = None
+            cond: ir.Expr | None = None
+            if kind == "for":
+                start = node.child_by_field_name("initializer")
+                if start is not None:
+                    made = self.declaration(start) if start.type == "declaration" else self.initialiser(start)
+                    if made is None:
+                        return None
+                    init = made
+                cond_node, update_node = (node.child_by_field_name(f) for f in ("condition", "update"))
+                cond = None if cond_node is None else convert(cond_node, self.cx)
+                update = None if update_node is None else convert(update_node, self.cx)
+            else:
+                cond = self.condition(node)
+                if cond is None:
+                    return None
+            raw = ir.Loop(kind, kind, init, cond, update, self.body(body_node), unroll, location(node))
+            types = {name: t for scope in self.cx.scopes for name, (t, dims) in scope.items() if not dims}
+            return (canonical(raw, types) or raw,)
+        finally:
+            self.cx.scopes.pop()
+
+    def initialiser(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        if node.type == "expression_statement":
+            return self.expression(node)
+        expr = convert(node, self.cx)
+        if isinstance(expr, ir.AssignExpr):
+            return (ir.Assign(expr.target, expr.op, expr.value, location(node)),)
+        return (ir.Eval(expr, location(node)),)
+
+
+def _only_comments(raw: bytes) -> bool:
+    import re
+
+    return not re.sub(rb"/\*.*?\*/|//[^\n]*|#[^\n]*", b"", raw, flags=re.S).strip()
+
+
+def constant(text: str) -> int | None:
+    """The value of a constant integer expression over literals, or None."""
+    import ast
+
+    try:
+        tree = ast.parse(text.replace("/", "//").strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return None
+    allowed = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv,
+               ast.Mod, ast.LShift, ast.RShift, ast.USub, ast.UAdd)
+    if not all(isinstance(n, allowed) and (not isinstance(n, ast.Constant) or isinstance(n.value, int))
+               for n in ast.walk(tree)) or len(text) > 200:
+        return None
+    try:
+        return int(eval(compile(tree, "<constant>", "eval"), {"__builtins__": {}}))
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def parameters(node: Node | None) -> list[ir.Param] | str:
+    """The parameters of a function declarator, or what is not understood."""
+    if node is None:
+        return "parameter list"
+    out: list[ir.Param] = []
+    for child in named(node):
+        if child.type == "optional_parameter_declaration" or child.type != "parameter_declaration":
+            return f"{child.type.replace('_', ' ')} '{text_of(child)}'"
+        spec, d = read_specifiers(child), read_declarator(child.child_by_field_name("declarator"))
+        if spec.base == "void" and not d.name and not d.pointer:
+            continue
+        if spec.unknown or d.unknown or d.const_inner:
+            return f"parameter '{text_of(child)}'"
+        ctype = make_type(spec, d)
+        if d.dims:
+            if len(d.dims) > 1:
+                return f"parameter '{text_of(child)}'"
+            ctype = ir.CType(ctype.base, ctype.pointer + 1, ctype.const, ctype.volatile, ctype.restrict)
+        out.append(ir.Param(ctype, d.name, location(child)))
+    return out

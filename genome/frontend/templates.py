@@ -1,0 +1,97 @@
+"""Instantiation of kernel templates by textual substitution of their parameters."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from genome.errors import InputError
+from genome.frontend.source import Function, Source
+from genome.frontend.types import text_of
+
+
+def split_name(name: str | None) -> tuple[str | None, list[str] | None]:
+    """``"sgemm<float, 16>"`` → ``("sgemm", ["float", "16"])``; no list without ``<...>``."""
+    if name is None:
+        return None, None
+    m = re.fullmatch(r"\s*([\w:]+)\s*<(.*)>\s*", name, re.S)
+    if m is None:
+        return name.strip(), None
+    args, depth, start = [], 0, 0
+    inside = m.group(2)
+    for i, c in enumerate(inside):
+        depth += c in "<(["
+        depth -= c in ">)]"
+        if c == "," and depth == 0:
+            args.append(inside[start:i].strip())
+            start = i + 1
+    args.append(inside[start:].strip())
+    return m.group(1), [a for a in args if a]
+
+
+def template_parameters(template: Node) -> list[tuple[str, str | None]]:
+    """Names of the template parameters with their defaults."""
+    out: list[tuple[str, str | None]] = []
+    params = template.child_by_field_name("parameters")
+    for p in params.children if params is not None else []:
+        if not p.is_named or p.type == "comment":
+            continue
+        default = p.child_by_field_name("default_type") or p.child_by_field_name("default_value")
+        name = p.child_by_field_name("name") or p.child_by_field_name("declarator")
+        if name is None:
+            names = [c for c in p.children if c.type in ("type_identifier", "identifier")]
+            name = names[0] if names else None
+        out.append(("" if name is None else text_of(name), None if default is None else text_of(default)))
+    return out
+
+
+def instantiate(source: Source, kernel: Function, args: list[str] | None) -> str:
+    """The file's text with the template replaced by the plain function for ``args``; line numbers are kept."""
+    assert kernel.template is not None
+    params = template_parameters(kernel.template)
+    line = kernel.node.start_point[0] + 1
+    wanted = ", ".join(p for p, _ in params)
+    values: dict[str, str] = {}
+    given = args or []
+    if len(given) > len(params):
+        raise InputError(f"kernel '{kernel.name}' has {len(params)} template parameters ({wanted}), "
+                         f"{len(given)} were given", file=source.file, line=line)
+    for i, (param, default) in enumerate(params):
+        value = given[i] if i < len(given) else default
+        if value is None:
+            raise InputError(f"kernel '{kernel.name}' is a template over {wanted}", file=source.file, line=line,
+                             remedy=f"name an instance: \"{kernel.name}<{', '.join('...' for _ in params)}>\"")
+        values[param] = value
+    raw, pieces = source.raw, []
+    node, outer = kernel.node, kernel.outer
+    pieces.append(raw[: outer.start_byte])
+    header = raw[outer.start_byte:node.start_byte]
+    pieces.append(b'extern "C" ' if b'"C"' in header else b"")
+    pieces.append(b"\n" * header.count(b"\n"))
+    at = node.start_byte
+    for leaf in _leaves(node):
+        name = text_of(leaf)
+        if leaf.type in ("identifier", "type_identifier") and name in values:
+            value = values[name]
+            is_called = leaf.parent is not None and leaf.parent.type == "call_expression" \
+                and leaf.parent.child_by_field_name("function") == leaf
+            if not re.fullmatch(r"[\w:.]+", value) and (is_called or leaf.type == "identifier"
+                                                       and re.search(r"\d", value[:2])):
+                value = f"({value})"
+            pieces += [raw[at:leaf.start_byte], value.encode()]
+            at = leaf.end_byte
+    pieces += [raw[at:node.end_byte], b"\n" * raw[node.end_byte:outer.end_byte].count(b"\n"), raw[outer.end_byte:]]
+    return b"".join(pieces).decode("utf-8", "surrogateescape")
+
+
+def _leaves(node: Node) -> list[Node]:
+    out: list[Node] = []
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if n.children:
+            stack.extend(reversed(n.children))
+        else:
+            out.append(n)
+    return out

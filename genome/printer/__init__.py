@@ -1,0 +1,1 @@
+"""Printers of the kernel IR: CUDA C++ and OpenCL C."""

@@ -1,0 +1,226 @@
+"""A user's ``.cu`` file as evo works on it: one kernel as typed IR, and everything that it needs around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tree_sitter import Node
+
+from genome import ir
+from genome.errors import InputError, Loc
+from genome.frontend import device_part
+from genome.frontend.coords import recognise
+from genome.frontend.expressions import Context, location
+from genome.frontend.loops import label_loops
+from genome.frontend.preprocess import expand
+from genome.frontend.source import (Function, Source, find_kernel, first_error, function_declarator, functions,
+                                    marked, parse)
+from genome.frontend.statements import Converter, constant, parameters
+from genome.frontend.templates import instantiate, split_name
+from genome.frontend.types import CType, read_declarator, read_specifiers, text_of
+from genome.normal import alpha_rename
+from genome.printer import cuda as cuda_printer
+from genome.printer import opencl as opencl_printer
+
+NO_DEFINES: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True)
+class DeviceFunction:
+    """A ``__device__`` helper; ``body is None`` where it is a template or not understood (its text is kept)."""
+
+    name: str
+    returns: ir.CType
+    params: tuple[ir.Param, ...]
+    body: tuple[ir.Stmt, ...] | None
+    text: str
+    loc: Loc = field(default=ir.NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class SourceUnit:
+    """``kernel``: the kernel's IR with unique local names. ``functions``: the ``__device__`` helpers it reaches.
+    ``other_kernels``: the names of the file's other ``__global__`` functions."""
+
+    file: str
+    kernel: ir.Kernel
+    functions: tuple[DeviceFunction, ...]
+    other_kernels: tuple[str, ...]
+    parts: tuple[device_part.Part, ...] = field(repr=False)
+    original: str = field(repr=False)
+    declarations: tuple[ir.Decl, ...] = field(default=(), repr=False)
+    c_linkage: bool = False
+
+    def cuda(self, kernel: ir.Kernel | None = None) -> str:
+        """The translation unit to compile, with ``kernel`` (default: the loaded one) printed in its place."""
+        printed = cuda_printer.print_kernel(kernel or self.kernel)
+        texts = [printed.rstrip("\n") if p.text is None else p.text.strip("\n") for p in self.parts]
+        return "\n".join(t for t in texts if t.strip()) + "\n"
+
+    def cuda_original(self) -> str:
+        """The same with the kernel's own (macro-expanded) text; ``#line`` gives the compiler the user's lines."""
+        out = []
+        name = self.file.replace("\\", "/").replace('"', "")
+        for p in self.parts:
+            text = self.original if p.text is None else p.text
+            if text.strip():
+                out.append(f'#line {p.line} "{name}"\n{text.strip(chr(10))}')
+        return "\n".join(out) + "\n"
+
+    def opencl(self, kernel: ir.Kernel | None = None) -> str:
+        """An OpenCL C 1.2 translation unit; :class:`genome.errors.Refusal` ``opencl-untranslatable`` otherwise."""
+        return opencl_printer.print_unit(self, kernel or self.kernel)
+
+
+def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[str, object] = NO_DEFINES,
+              include: Sequence[str] = (), block: tuple[int, int, int] | None = None) -> SourceUnit:
+    """Reads one kernel of a ``.cu`` file.
+
+    ``kernel`` may be left out when the file has one, and is ``name<args>`` for a template. ``defines`` override the
+    file's own macros. ``include``: the folders of the user's headers (left to the compiler). ``block``: the launch's
+    block when it is fixed; then its literal extents count as ``blockDim``. Raises :class:`InputError`.
+    """
+    file = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror or e}", file=file,
+                         remedy="name an existing .cu file") from e
+    if b"\0" in data:
+        raise InputError("this is a binary file", file=file, remedy="name a .cu source file")
+    text = expand(data.decode("utf-8", "surrogateescape"), file, defines)
+    source = parse(text, file)
+    name, args = split_name(kernel)
+    found, others = find_kernel(source, name)
+    if found.template is not None:
+        source = parse(instantiate(source, found, args), file)
+        found, others = find_kernel(source, found.name)
+    elif args is not None:
+        raise InputError(f"kernel '{found.name}' is no template", file=file, line=found.node.start_point[0] + 1,
+                         remedy=f"name it \"{found.name}\"")
+    return _build(source, found, others, block)
+
+
+def _build(source: Source, found: Function, others: tuple[str, ...], block: tuple[int, int, int] | None) -> SourceUnit:
+    parts = device_part.collect(source, found)
+    cx = _context(source)
+    declarations = _file_scope(source, cx)
+    kernel = alpha_rename(recognise(_kernel(source, found, cx, parts), block))
+    kept = "\n".join(p.text for p in parts if p.text is not None)
+    helpers = tuple(_device_function(source, f, cx) for f in functions(source.tree.root_node)
+                    if f.node.id != found.node.id and not marked(f.node, "__global__")
+                    and source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape") in kept)
+    return SourceUnit(source.file, label_loops(kernel), helpers, others, tuple(parts), _original(source, found),
+                      declarations, found.c_linkage)
+
+
+def _original(source: Source, found: Function) -> str:
+    raw = source.raw[found.node.start_byte:found.node.end_byte]
+    for child in found.node.children:  # extern "C" excludes static; inline says nothing here
+        if child.type == "storage_class_specifier" and text_of(child) in ("static", "inline"):
+            a, b = child.start_byte - found.node.start_byte, child.end_byte - found.node.start_byte
+            raw = raw[:a] + b" " * (b - a) + raw[b:]
+    text = raw.decode("utf-8", "surrogateescape")
+    return f'extern "C" {text}'
+
+
+def _context(source: Source) -> Context:
+    types: set[str] = set()
+    stack = [source.tree.root_node]
+    while stack:
+        n = stack.pop()
+        if n.type in ("type_definition", "alias_declaration", *device_part.SPECIFIERS):
+            if n.type == "type_definition":
+                for d in n.children_by_field_name("declarator"):
+                    types |= device_part._declared(d)
+            else:
+                name = n.child_by_field_name("name")
+                if name is not None:
+                    types.add(text_of(name))
+        if n.type not in ("function_definition",):
+            stack.extend(n.children)
+    return Context(source.raw, types)
+
+
+def _file_scope(source: Source, cx: Context) -> tuple[ir.Decl, ...]:
+    """Constants, ``__constant__`` and ``__device__`` arrays of the file, also entered into the context's scope."""
+    out: list[ir.Decl] = []
+    converter = Converter(cx, {})
+    stack: list[Node] = [source.tree.root_node]
+    while stack:
+        n = stack.pop()
+        for child in n.children:
+            if child.type == "declaration" and function_declarator(child) is None:
+                made = converter.declarators(child) if not first_error(child) else None
+                out += [d for d in made or () if isinstance(d, ir.Decl)]
+            elif child.type in ("linkage_specification", "declaration_list", "namespace_definition", "preproc_if",
+                                "preproc_ifdef"):
+                stack.append(child)
+    return tuple(out)
+
+
+def _kernel(source: Source, found: Function, cx: Context, parts: Sequence[device_part.Part]) -> ir.Kernel:
+    line = found.node.start_point[0] + 1
+    declarator = function_declarator(found.node)
+    params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)
+    if isinstance(params, str):
+        raise InputError(f"kernel '{found.name}': {params} is not supported", file=source.file, line=line,
+                         remedy="use scalars, structs by value and plain pointers as parameters")
+    body = found.node.child_by_field_name("body")
+    if body is None or body.type != "compound_statement":
+        raise InputError(f"kernel '{found.name}' has no body", file=source.file, line=line)
+    cx.scopes.append({p.name: (p.type, 0) for p in params})
+    try:
+        statements = Converter(cx, source.pragmas).body(body)
+    finally:
+        cx.scopes.pop()
+    return ir.Kernel(found.name, tuple(params), statements, _launch_bounds(found.node), True, location(found.node))
+
+
+def _launch_bounds(node: Node) -> tuple[int, int] | None:
+    for child in node.children:
+        if child.type == "launch_bounds":
+            values = [constant(re.sub(r"(?<=\d)[uU]\b", "", text_of(c))) for c in child.children if c.is_named
+                      and c.type not in ("comment", "__launch_bounds__")]
+            if values and values[0] is not None:
+                return values[0], (values[1] or 0) if len(values) > 1 else 0
+    return None
+
+
+def _device_function(source: Source, f: Function, cx: Context) -> DeviceFunction:
+    text = source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape")
+    spec = read_specifiers_of_function(f.node)
+    declarator = function_declarator(f.node)
+    params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)
+    body_node = f.node.child_by_field_name("body")
+    body: tuple[ir.Stmt, ...] | None = None
+    if not isinstance(params, str) and f.template is None and body_node is not None and not f.node.has_error \
+            and body_node.type == "compound_statement" and spec is not None:
+        cx.scopes.append({p.name: (p.type, 0) for p in params})
+        try:
+            body = Converter(cx, source.pragmas).body(body_node)
+        finally:
+            cx.scopes.pop()
+        shell = alpha_rename(recognise(ir.Kernel(f.name, tuple(params), body)))
+        body = label_loops(shell).body
+    return DeviceFunction(f.name, spec or CType("?"), () if isinstance(params, str) else tuple(params), body, text,
+                          location(f.node))
+
+
+def read_specifiers_of_function(node: Node) -> ir.CType | None:
+    """The return type of a definition, or None."""
+    spec = read_specifiers(node)
+    pointer = 0
+    d = node.child_by_field_name("declarator")
+    while d is not None and d.type != "function_declarator":
+        if d.type != "pointer_declarator":
+            return None
+        pointer += 1
+        d = d.child_by_field_name("declarator")
+    return CType(spec.base, pointer, spec.const) if spec.base else None
+
+
+__all__ = ["DeviceFunction", "SourceUnit", "load_unit", "replace", "read_declarator"]
