@@ -1,0 +1,94 @@
+"""An agent: a strategy, its own learned policy and its own sub-population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evo.search.context import Situation
+from evo.search.draws import Draws
+from evo.search.policy import BanditPolicy, Policy, UniformPolicy
+from evo.search.population import Population
+from evo.search.space import Expression, Space
+from evo.search.strategies import Strategy, strategy_state
+from evo.search.variation import Draft, Variation
+
+ATTEMPTS = 12  # drafts that may be refused or known before an agent passes
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A new effective genome with where it came from."""
+
+    agent: str
+    draft: Draft
+    expression: Expression
+
+
+@dataclass
+class Tally:
+    """What an agent did in the current round and since its birth."""
+
+    verified: int = 0
+    evaluated: int = 0
+    failed: int = 0
+    device_seconds: float = 0.0
+    rates: list[float] = field(default_factory=list)  # improvement per device second, one per candidate
+
+
+class Agent:
+    """``situation`` tells how a member of the population looks to the policy."""
+
+    def __init__(self, strategy: Strategy, space: Space, objectives: tuple[str, ...], seed: int, *,
+                 uniform: bool = False) -> None:
+        self.strategy, self.space, self.uniform = strategy, space, uniform
+        self.name = strategy.name
+        self.draws = Draws(seed, f"agent {strategy.name}")
+        self.policy: Policy = UniformPolicy() if uniform else BanditPolicy(
+            priors=strategy.priors(), temperature=strategy.temperature)
+        self.population = Population(objectives)
+        self.round = Tally()
+        self.rounds = 0  # rounds lived
+        self.stale = 0  # evaluations since its best improved
+        self.last = ""  # its latest operation, for the display
+
+    def propose(self, known: Callable[[str], bool], situation: Callable[[Any], Situation],
+                on_refusal: Callable[[Expression], None]) -> Proposal | None:
+        """One new candidate, or None after ``ATTEMPTS`` drafts that were refused or known."""
+        v = Variation(self.space, self.policy, self.population, self.draws, self.strategy.horizon)
+        for _ in range(ATTEMPTS):
+            parent = self.population.parent(self.draws, self.strategy.elitism)
+            draft = v.draft(parent, situation(parent))
+            if draft is None:
+                continue
+            expression = self.space.express(draft.genome)
+            if expression.refusals:
+                on_refusal(expression)
+            lost = draft.length >= 0 and len(expression.genome) < draft.length
+            if lost:
+                self.policy.refused(draft.trace)
+                continue
+            if known(expression.key):
+                self.policy.refused(draft.trace, 0.3)
+                continue
+            self.last = draft.operation
+            return Proposal(self.name, draft, expression)
+        return None
+
+    def state(self) -> dict[str, Any]:
+        return {"strategy": strategy_state(self.strategy), "draws": self.draws.state(),
+                "policy": self.policy.state(), "members": [m.key for m in self.population.members],
+                "tried": [[list(map(list, s)), n] for s, n in self.population.tried.items()],
+                "round": vars(self.round), "rounds": self.rounds, "stale": self.stale}
+
+    def restore(self, state: Mapping[str, Any], member: Callable[[str], Any | None]) -> None:
+        """``member`` makes the individual of a candidate's key, or None where the store lacks it."""
+        self.draws.restore(state["draws"])
+        self.policy.restore(state["policy"])
+        self.population.members = [m for m in map(member, state["members"]) if m is not None]
+        self.population.hall.update(self.population.members)
+        self.population.tried = {tuple((a, b) for a, b in s): n for s, n in state["tried"]}
+        self.round = Tally(**state["round"])
+        self.rounds, self.stale = state["rounds"], state["stale"]
+
