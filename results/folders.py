@@ -23,8 +23,9 @@ DATABASE = "run.db"
 POINTER = "live.json"
 _NAME = re.compile(r"-(\d{4}-\d{2}-\d{2})-(\d+)$")
 _NETWORK = frozenset({
-    "nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "lustre", "ceph", "gpfs", "beegfs", "glusterfs",
-    "afs", "coda", "ncpfs", "orangefs", "pvfs2", "wekafs", "panfs", "virtiofs", "vboxsf", "prl_fs", "fakeowner", "gfs2",
+    "nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "9p", "lustre", "ceph", "gpfs", "beegfs",
+    "glusterfs", "afs", "coda", "ncpfs", "orangefs", "pvfs2", "wekafs", "panfs", "virtiofs", "vboxsf",
+    "prl_fs", "fakeowner", "gfs2",
 })
 _LOCAL_FUSE = frozenset({"fuse.fuse-overlayfs", "fuse.overlayfs", "fuse.snapfuse", "fuse.squashfuse"})
 

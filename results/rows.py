@@ -50,6 +50,8 @@ def latency(timings: tuple[Timing, ...], weights: Mapping[str, float]) -> float 
         w = weights.get(t.size, 1.0)
         total += w * math.log(t.median)
         weight += w
+    if len(timings) == 1:
+        return timings[0].median  # not through a logarithm and back
     return math.exp(total / weight) if weight > 0 else None
 
 

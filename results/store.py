@@ -260,7 +260,7 @@ class Store:
         return float(self._meta("created") or 0.0)
 
     def elapsed(self) -> float:
-        """Seconds that the run has run, over all its resumptions; what was last recorded when it is not running here."""
+        """Seconds that the run has run, over all its resumptions; what was recorded last when it isn't running here."""
         with self._lock:
             if self._clock is not None:
                 return time.monotonic() - self._clock
@@ -323,7 +323,8 @@ class Store:
 
     def events(self, kind: str | None = None) -> list[Event]:
         where = "" if kind is None else "WHERE kind = ?"
-        found = self._all(f"SELECT kind, data, seconds FROM events {where} ORDER BY id", *(() if kind is None else (kind,)))
+        values = () if kind is None else (kind,)
+        found = self._all(f"SELECT kind, data, seconds FROM events {where} ORDER BY id", *values)
         return [Event(k, json.loads(d), s) for k, d, s in found]
 
     def load_state(self, name: str) -> bytes | str | None:
@@ -337,8 +338,8 @@ class Store:
         finals = {k: (c.accepted, c.evaluation.verdict) for k, c in self.confirmations()}
         where = "" if keys is None else f"WHERE e.key IN ({','.join('?' * len(keys))})"
         found = self._all(
-            "SELECT e.key, c.agent, c.round, e.verdict, e.latency, e.gain, json_extract(e.record, '$.resources'), e.seconds, "
-            "c.genome, json_extract(c.record, '$.launches') "
+            "SELECT e.key, c.agent, c.round, e.verdict, e.latency, e.gain, json_extract(e.record, '$.resources'), "
+            "e.seconds, c.genome, json_extract(c.record, '$.launches') "
             f"FROM evaluations e JOIN candidates c ON c.key = e.key {where} ORDER BY e.id", *(keys or ()))
         result = []
         for key, agent, round_, verdict, latency, gain, resources, seconds, genome, launches in found:

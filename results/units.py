@@ -1,4 +1,4 @@
-"""Numbers as people read them: three significant digits and an engineering unit."""
+"""Numbers as people read them: three digits and an engineering unit."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def scaled(value: float | None, steps: tuple[tuple[str, float], ...]) -> str:
         return f"0 {steps[0][0]}"
     for unit, factor_ in steps:
         # 0.9995 ms would read "1000 us" after rounding, so the step is taken a little earlier.
-        if abs(value) >= factor_ * 0.9995:
+        if abs(value) >= factor_ * 0.99949:
             return f"{three(value / factor_)} {unit}"
     unit, factor_ = steps[-1]
     return f"{three(value / factor_)} {unit}"
 
 
 def three(value: float) -> str:
-    """Three significant digits without an exponent, no more than three decimals."""
+    """Three digits without an exponent; below one two decimals, three below a tenth."""
     magnitude = abs(value)
     if magnitude >= 99.95:
         return f"{value:.0f}"

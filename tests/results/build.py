@@ -32,7 +32,8 @@ def timing(median: float, size: str = "4096") -> Timing:
     return Timing(size, (median, median * 1.01, median * 0.99), median, median * 0.98, median * 1.02)
 
 
-def evaluation(key: str, median: float, registers: int = 32, verdict: Verdict = Verdict.OK, reason: str = "") -> Evaluation:
+def evaluation(key: str, median: float, registers: int = 32, verdict: Verdict = Verdict.OK,
+               reason: str = "") -> Evaluation:
     timings = (timing(median),) if verdict is Verdict.OK else ()
     return Evaluation(key, verdict, reason, Resources(registers, occupancy=0.5), timings, device_seconds=0.1)
 

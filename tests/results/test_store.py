@@ -84,7 +84,8 @@ def test_numbers_that_are_none(store: Store) -> None:
     back = store.candidate("n")
     assert back.predicted is not None and math.isnan(back.predicted)
     assert back.features["a"] == math.inf and math.isnan(back.features["b"])
-    e = Evaluation("n", Verdict.OK, timings=(Timing("1", (math.nan,), math.nan, -math.inf, math.inf),), max_error=math.nan)
+    timing = Timing("1", (math.nan,), math.nan, -math.inf, math.inf)
+    e = Evaluation("n", Verdict.OK, timings=(timing,), max_error=math.nan)
     store.set_evaluation(e)
     assert math.isnan(store.evaluation("n").max_error)
     assert store.gain("n") is None
@@ -204,8 +205,8 @@ def test_status_and_clock_over_a_resumption(tmp_path: Path) -> None:
 
 
 def test_only_one_process_runs_a_run(tmp_path: Path) -> None:
-    code = ("import sys; from results.store import Store; s = Store.create(sys.argv[1], {}, {}); print('up', flush=True); "
-            "sys.stdin.read(); s.close()")
+    code = ("import sys; from results.store import Store; s = Store.create(sys.argv[1], {}, {}); "
+            "print('up', flush=True); sys.stdin.read(); s.close()")
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r")], cwd=ROOT, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "up\n"
@@ -266,7 +267,7 @@ def test_a_full_disk_is_said_and_loses_one_fact(store: Store) -> None:
     store.add_candidate(build.candidate("a"))
     pages = store._all("PRAGMA page_count")[0][0]
     store._db.execute(f"PRAGMA max_page_count={pages}")  # SQLite's own way to run out of room
-    with pytest.raises(InputError, match="can no longer be written.*free disk space"):
+    with pytest.raises(InputError, match=r"can no longer be written.*free disk space"):
         store.save_state("big", b"x" * 10**6)
     store._db.execute("PRAGMA max_page_count=1000000")
     store.event("after", {})
@@ -310,7 +311,8 @@ for i in itertools.count(start):
 def test_killed_ten_times_it_loses_only_the_fact_in_flight(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     for turn in range(10):
-        child = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=ROOT, text=True,
+                                 stdout=subprocess.PIPE)
         said = [child.stdout.readline() for _ in range(40 + 37 * turn)]
         child.kill()
         said += child.stdout.readlines()
