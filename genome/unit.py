@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tree_sitter import Node
@@ -16,11 +16,19 @@ from genome.frontend.coords import recognise
 from genome.frontend.expressions import Context, location
 from genome.frontend.loops import label_loops
 from genome.frontend.preprocess import expand
-from genome.frontend.source import (Function, Source, find_kernel, first_error, function_declarator, functions,
-                                    marked, parse)
+from genome.frontend.source import (
+    Function,
+    Source,
+    find_kernel,
+    first_error,
+    function_declarator,
+    functions,
+    marked,
+    parse,
+)
 from genome.frontend.statements import Converter, constant, parameters
 from genome.frontend.templates import instantiate, split_name
-from genome.frontend.types import CType, read_declarator, read_specifiers, text_of
+from genome.frontend.types import read_specifiers, text_of
 from genome.normal import alpha_rename
 from genome.printer import cuda as cuda_printer
 from genome.printer import opencl as opencl_printer
@@ -192,7 +200,7 @@ def _launch_bounds(node: Node) -> tuple[int, int] | None:
 
 def _device_function(source: Source, f: Function, cx: Context) -> DeviceFunction:
     text = source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape")
-    spec = read_specifiers_of_function(f.node)
+    spec = _return_type(f.node)
     declarator = function_declarator(f.node)
     params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)
     body_node = f.node.child_by_field_name("body")
@@ -206,11 +214,11 @@ def _device_function(source: Source, f: Function, cx: Context) -> DeviceFunction
             cx.scopes.pop()
         shell = alpha_rename(recognise(ir.Kernel(f.name, tuple(params), body)))
         body = label_loops(shell).body
-    return DeviceFunction(f.name, spec or CType("?"), () if isinstance(params, str) else tuple(params), body, text,
+    return DeviceFunction(f.name, spec or ir.CType("?"), () if isinstance(params, str) else tuple(params), body, text,
                           location(f.node))
 
 
-def read_specifiers_of_function(node: Node) -> ir.CType | None:
+def _return_type(node: Node) -> ir.CType | None:
     """The return type of a definition, or None."""
     spec = read_specifiers(node)
     pointer = 0
@@ -220,7 +228,5 @@ def read_specifiers_of_function(node: Node) -> ir.CType | None:
             return None
         pointer += 1
         d = d.child_by_field_name("declarator")
-    return CType(spec.base, pointer, spec.const) if spec.base else None
+    return ir.CType(spec.base, pointer, spec.const) if spec.base else None
 
-
-__all__ = ["DeviceFunction", "SourceUnit", "load_unit", "replace", "read_declarator"]

@@ -57,15 +57,16 @@ def canonical(loop: ir.Loop, types: Mapping[str, ir.CType]) -> ir.For | None:
     """``loop`` as a :class:`genome.ir.For`, or None. ``types``: the types of variables that are declared outside."""
     if loop.kind != "for" or len(loop.init) != 1 or not isinstance(loop.cond, ir.Bin) or loop.cond.op not in FLIP:
         return None
-    init, ctype = loop.init[0], None
+    init = loop.init[0]
+    ctype: ir.CType | None = None
+    lo: ir.Expr
     if isinstance(init, ir.Decl):
         ctype = init.type
         if init.init is None or init.dims or init.space or isinstance(init.init, ir.InitList):
             return None
         if ctype.base == "auto" and isinstance(init.init, ir.IntLit) and not init.init.suffix:
             ctype = ir.INT
-        var, lo = init.name, init.init
-        shape = ctype
+        var, lo, shape = init.name, init.init, ctype
     elif isinstance(init, ir.Assign) and init.op == "=" and isinstance(init.target, ir.Var):
         var, lo = init.target.name, init.value
         if var not in types:

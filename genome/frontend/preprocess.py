@@ -59,7 +59,7 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
     def _passes(self, name: str) -> bool:
         if name in KNOWN_FALSE or name in self.own_names:
             return False
-        return name.startswith("_") or name.startswith("CUDA") or self.own_headers
+        return name.startswith(("_", "CUDA")) or self.own_headers
 
     def on_unknown_macro_in_defined_expr(self, tok: Any) -> bool | None:
         if tok.value in KNOWN_TRUE:

@@ -1,5 +1,67 @@
 """Normal forms: each function takes a kernel and returns an equivalent one that is easier to reason about."""
 
-from genome.normal.rename import alpha_rename
+from __future__ import annotations
 
-__all__ = ["alpha_rename"]
+from typing import Any
+
+from genome import ir, walk
+from genome.frontend.coords import AXES, coordinate
+from genome.frontend.loops import label_loops
+from genome.frontend.types import INTEGERS
+from genome.normal.guards import guard_regions
+from genome.normal.pointers import row_pointers
+from genome.normal.rename import alpha_rename
+from genome.normal.scalars import inline_scalars, localise_loops, merge_declarations
+
+
+def plain_coordinates(kernel: ir.Kernel) -> ir.Kernel:
+    """``(T)blockIdx.x * blockDim.x + threadIdx.x`` with casts to integers inside is ``(T)`` of the coordinate.
+
+    A launch has fewer than 2^32 threads along an axis (the launcher's limits), so the 32-bit sum is exact."""
+
+    def strip(e: ir.Expr, found: list[ir.CType]) -> ir.Expr:
+        if isinstance(e, ir.Cast) and e.type.pointer == 0 and e.type.base in INTEGERS:
+            inner = strip(e.operand, found)
+            if isinstance(inner, ir.Builtin):
+                found.append(e.type)
+                return inner
+        elif isinstance(e, ir.Bin) and e.op in ("+", "*"):
+            return ir.Bin(e.op, strip(e.left, found), strip(e.right, found), e.loc)
+        return e
+
+    def one(n: Any) -> Any:
+        if isinstance(n, ir.Bin) and n.op == "+":
+            casts: list[ir.CType] = []
+            axis = coordinate(strip(n, casts), None)
+            if axis is not None and casts and axis in AXES and len({c.base for c in casts}) == 1 \
+                    and casts[0].base in ("int", "unsigned int", "size_t", "long", "long long", "unsigned long",
+                                          "unsigned long long", "int64_t", "uint64_t"):
+                base = casts[0].base
+                if base == "int" and not _all_cast(n):
+                    base = "unsigned int"  # int and unsigned int meet in unsigned int
+                coord = ir.Coord(axis, n.loc)
+                return coord if base == "unsigned int" else ir.Cast(ir.CType(base), coord, "c", n.loc)
+        return n
+
+    def _all_cast(e: ir.Expr) -> bool:
+        if isinstance(e, ir.Bin):
+            return _all_cast(e.left) and _all_cast(e.right)
+        return isinstance(e, ir.Cast)
+
+    return kernel.with_body(walk.rewrite(kernel.body, one))
+
+
+def normalise(kernel: ir.Kernel) -> ir.Kernel:
+    """All normal forms in order; the result has unique names and labels again."""
+    kernel = alpha_rename(kernel)
+    kernel = localise_loops(merge_declarations(kernel))
+    kernel = plain_coordinates(alpha_rename(kernel))
+    kernel = guard_regions(kernel)
+    kernel = row_pointers(kernel)
+    kernel = inline_scalars(kernel)
+    kernel = row_pointers(kernel)
+    return label_loops(alpha_rename(kernel))
+
+
+__all__ = ["alpha_rename", "guard_regions", "inline_scalars", "localise_loops", "merge_declarations", "normalise",
+           "plain_coordinates", "row_pointers"]

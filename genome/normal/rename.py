@@ -70,7 +70,8 @@ class _Renamer:
         if isinstance(s, ir.Block):
             return replace(s, body=self.body(s.body))
         if isinstance(s, ir.Opaque):
-            return self.opaque(s)
+            kept: ir.Stmt = self.opaque(s)
+            return kept
         changes: dict[str, Any] = {}
         for f in fields(s):
             value = getattr(s, f.name)
