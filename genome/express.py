@@ -1,0 +1,72 @@
+"""Expression: applying a genome to the baseline, and emitting the program that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from genome.errors import Refusal
+from genome.gene import Genome, ParamValue
+from genome.lower import lower
+from genome.program import Launch, Program
+from genome.scheduled import Scheduled
+
+
+class Transform(Protocol):
+    """What expression needs of a mutator (see mutators.base.Mutator)."""
+
+    def check(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> tuple[str, ...]: ...
+
+    def apply(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> Scheduled: ...
+
+
+@dataclass(frozen=True)
+class Expressed:
+    """``effective`` are the genes that took effect, in order; ``refusals`` say why the others did not."""
+
+    state: Scheduled
+    effective: Genome
+    refusals: tuple[Refusal, ...] = ()
+
+
+def express(base: Scheduled, genome: Genome, mutators: Mapping[str, Transform], *, strict: bool) -> Expressed:
+    """Applies the genes in order, each checked on its own and the whole validated after it.
+
+    ``strict`` raises the first gene's :class:`Refusal` (with ``gene`` set); otherwise refused genes are dropped and
+    recorded.
+    """
+    state = base
+    effective: list = []
+    refusals: list[Refusal] = []
+    for i, gene in enumerate(genome):
+        try:
+            mutator = mutators.get(gene.mutator)
+            if mutator is None:
+                raise Refusal("unknown-mutator", f"there is no mutator called {gene.mutator}")
+            params = gene.as_dict()
+            added = mutator.check(state, gene.site, params)
+            new = mutator.apply(state, gene.site, params)
+            new = new.with_schedule(new.schedule, added)
+            new.validate()
+        except Refusal as r:
+            r.gene = i
+            if strict:
+                raise
+            refusals.append(r)
+            continue
+        state = new
+        effective.append(gene)
+    return Expressed(state, tuple(effective), tuple(refusals))
+
+
+def emit(state: Scheduled, language: str = "cuda") -> Program:
+    """The program of a state. The unedited baseline is the user's own text."""
+    if not state.edited:
+        source = state.unit.cuda_original() if language == "cuda" else state.unit.opencl(state.unit.kernel)
+        return Program(source, (state.launch,), language)
+    lowered = lower(state.logical, state.schedule, state.baseline)
+    source = state.unit.cuda(lowered.kernel) if language == "cuda" else state.unit.opencl(lowered.kernel)
+    block = state.launch.block if lowered.same_mapping else state.schedule.block
+    launch = Launch(state.unit.kernel.name, state.grid, block, state.launch.shared_bytes)
+    return Program(source, (launch,), language, state.preconditions)

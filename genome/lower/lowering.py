@@ -1,0 +1,375 @@
+"""Lowering: the logical body in, loops over items, cooperative loads, guards and barriers out.
+
+Structure first: a loop whose bounds are uniform over the items is written once, with the items inside (jamming);
+everything else is a leaf and runs once per item. Jamming is legal in any order because distinct points are
+independent (condition 4 of the mapping), which :mod:`genome.independence` has proved before a gene gets here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from genome import ir
+from genome.facts import conjuncts, loop_facts
+from genome.footprint import StagePlan, scope_loop, stage_plan, uniform
+from genome.logical import LogicalKernel
+from genome.lower.deps import Axes, private_dependences
+from genome.lower.leaves import LeafWriter
+from genome.lower.mapping import AxisCode, add, axis_codes
+from genome.lower.names import Names
+from genome.lower.stages import Loader, StageCode, declaration
+from genome.lower.unroll import unroll_loop
+from genome.poly import Poly, from_expr
+from genome.schedule import Schedule, Tile
+from genome.walk import root, walk
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """``kernel`` is plain IR; ``same_mapping`` tells that the launch geometry is the baseline's."""
+
+    kernel: ir.Kernel
+    same_mapping: bool
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """``guards``: sunk conditions, as in the logical body; ``region``: private names declared under the outermost
+    of them; ``loops``: code of tiled loops' variables; ``facts``: of the enclosing loops, without guards."""
+
+    guards: tuple[ir.Expr, ...] = ()
+    region: frozenset[str] = frozenset()
+    staged: tuple[StageCode, ...] = ()
+    starts: Mapping[str, ir.Expr] | None = None  # tiled loops: first value of the current tile
+    locals: Mapping[str, ir.Expr] | None = None  # tiled loops: offset in the tile
+    facts: tuple[Poly, ...] = ()
+    inside: tuple[str, ...] = ()  # enclosing loops
+
+
+def lower(logical: LogicalKernel, schedule: Schedule, baseline: Schedule) -> Lowered:
+    """Expects a schedule that passed all checks; a :class:`Refusal` from here is a defect of a check."""
+    return _Lowering(logical, schedule, baseline).run()
+
+
+class _Lowering:
+    def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule) -> None:
+        self.logical, self.schedule = logical, schedule
+        self.same = (schedule.order, schedule.axes) == (baseline.order, baseline.axes)
+        self.mapped = not self.same or bool(schedule.stages)
+        self.names = Names(logical.kernel)
+        self.axes: dict[str, AxisCode] = axis_codes(logical, schedule, self.names) if self.mapped else {}
+        self.items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
+        self.plans: list[StagePlan] = [stage_plan(logical, schedule, s) for s in schedule.stages]
+        self.codes = [StageCode(p, self.names.fresh(f"{p.group.array}_s")) for p in self.plans]
+        load_axes: dict[ir.Index, Axes] = {}
+        self.deps = private_dependences(logical, self.items, load_axes)
+        # A load whose guard cannot be narrowed hangs on all of the guard's axes: say so before expanding scalars.
+        self.leaves = LeafWriter(logical, schedule, self.axes, self.deps, self.names)
+        self.deps.load_axes = self.leaves.load_axes(self._sunk_loads())
+        if self.deps.load_axes:
+            self.deps = private_dependences(logical, self.items, self.deps.load_axes)
+            self.leaves.deps = self.deps
+
+    # ----------------------------------------------------------------------------------------- entry
+    def run(self) -> Lowered:
+        top: list[ir.Stmt] = []
+        if self.mapped:
+            for a in self.schedule.order:
+                top += self.axes[a].declarations()
+        top += self._coordinates()
+        ctx = Context(facts=self.logical.facts, starts={}, locals={})
+        shared = [declaration(c) for c in self.codes]
+        stage_stmts: list[ir.Stmt] = []
+        block_scope = tuple(c for c in self.codes if not c.plan.stage.scope)
+        if block_scope:
+            for c in block_scope:
+                stage_stmts += self._load(c, ctx)
+            stage_stmts.append(ir.Barrier())
+            ctx = replace(ctx, staged=block_scope)
+        body = self._block(self.logical.body, ctx)
+        stmts = (*shared, *top, *stage_stmts, *body)
+        return Lowered(self.logical.kernel.with_body(tuple(stmts)), self.same, sum(p.bytes for p in self.plans))
+
+    def _coordinates(self) -> list[ir.Stmt]:
+        """The user's own coordinate variables, where an axis has one item a thread."""
+        out: list[ir.Stmt] = []
+        for name, (axis, t) in self.logical.coordinates.items():
+            if axis in self.items:
+                continue
+            value: ir.Expr = self.axes[axis].coordinate(None) if self.mapped else ir.Coord(axis)
+            out.append(ir.Decl(replace(t, const=True), name, init=value))
+        return out
+
+    # ------------------------------------------------------------------------------------- structure
+    def _block(self, stmts: tuple[ir.Stmt, ...], ctx: Context) -> tuple[ir.Stmt, ...]:
+        out: list[ir.Stmt] = []
+        run: list[ir.Stmt] = []
+
+        def flush() -> None:
+            if run:
+                out.extend(self.leaves.write(tuple(run), ctx, self._plain))
+                run.clear()
+
+        for s in stmts:
+            structural = self._structural(s)
+            if not structural:
+                run.append(s)
+                continue
+            flush()
+            match s:
+                case ir.For():
+                    out.extend(self._for(s, ctx))
+                case ir.Block(body=body):
+                    out.extend(self._block(body, ctx))
+                case ir.If(cond=c, then=then, other=other):
+                    if self._sink(s):
+                        names = frozenset(n.name for n in walk(then) if isinstance(n, ir.Decl))
+                        inside = replace(ctx, guards=ctx.guards + conjuncts(c), region=ctx.region or names)
+                        out.extend(self._block(then, inside))
+                    else:
+                        cond = self.leaves.expr(c, {}, ctx)
+                        out.append(ir.If(cond, self._block(then, ctx), self._block(other, ctx), s.loc))
+        flush()
+        return tuple(out)
+
+    def _structural(self, s: ir.Stmt) -> bool:
+        match s:
+            case ir.For():
+                return not (self.deps.expr(s.lo) | self.deps.expr(s.hi) | self.deps.expr(s.step)) and not any(
+                    isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body)) and s.type is not None
+            case ir.Block(body=body):
+                return any(self._structural(b) for b in body)
+            case ir.If(then=then, other=other):
+                return self._sink(s) or (not self.deps.expr(s.cond) and any(
+                    self._structural(b) for b in (*then, *other)))
+        return False
+
+    def _sink(self, s: ir.If) -> bool:
+        """A guard goes to the leaves when a loop inside must be reached by all threads, or jammed over items."""
+        if s.other or not all(_pure_guard(self.logical, c) for c in conjuncts(s.cond)):
+            return False
+        scopes = {scope_loop(p.stage.scope) for p in self.plans if p.stage.scope}
+        loops = [n for n in walk(s.then) if isinstance(n, ir.For)]
+        if any(n.label in scopes for n in loops) and not uniform(self.logical, s.cond):
+            return True
+        if self.items and {root(n.target) for n in walk(s.then) if isinstance(n, ir.Assign)} & set(
+                self.schedule.loads_first):
+            return True
+        return bool(self.deps.expr(s.cond)) and any(self._structural(b) for b in s.then)
+
+    def _sunk_loads(self) -> list[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]]:
+        """Each array load under sunk guards, with those guards and the facts of the loops around it."""
+        found: list[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]] = []
+
+        def visit(stmts: tuple[ir.Stmt, ...], guards: tuple[ir.Expr, ...], facts: tuple[Poly, ...]) -> None:
+            for s in stmts:
+                if isinstance(s, ir.If) and self._structural(s) and self._sink(s):
+                    visit(s.then, guards + conjuncts(s.cond), facts)
+                elif isinstance(s, ir.For):
+                    more = loop_facts(s, facts, self.logical.resolve, self.logical.types)
+                    visit(s.body, guards, facts + more)
+                elif guards:
+                    for n in walk(s):
+                        if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) and n.base.name in self.logical.arrays:
+                            found.append((n, guards, facts))
+
+        visit(self.logical.body, (), self.logical.facts)
+        return found
+
+    # ----------------------------------------------------------------------------------------- loops
+    def _for(self, s: ir.For, ctx: Context) -> tuple[ir.Stmt, ...]:
+        tile = self.schedule.tile_of(s.label)
+        if tile is not None and tile.loops[0] == s.label:
+            return self._tiled(s, tile, ctx)
+        facts = ctx.facts + loop_facts(s, ctx.facts, self.logical.resolve, self.logical.types)
+        body = self._block(s.body, replace(ctx, facts=facts, inside=(*ctx.inside, s.label)))
+        loop = replace(s, body=body, lo=self._bound(s.lo, ctx), hi=self._bound(s.hi, ctx), step=self._bound(s.step, ctx))
+        return self._unrolled(loop, s.label)
+
+    def _bound(self, e: ir.Expr, ctx: Context) -> ir.Expr:
+        return self.leaves.expr(e, {}, ctx)
+
+    def _unrolled(self, loop: ir.For, label: str) -> tuple[ir.Stmt, ...]:
+        u = self.schedule.unroll_of(label)
+        if u is None:
+            return (loop,)
+        return unroll_loop(loop, u, self.names, loads_first=label in self.schedule.loads_first,
+                           arrays=self.logical.arrays, types=self.logical.types)
+
+    def _tiled(self, s: ir.For, tile: Tile, ctx: Context) -> tuple[ir.Stmt, ...]:
+        nest = [s]
+        while len(nest) < len(tile.loops):
+            nest.append(next(b for b in nest[-1].body if isinstance(b, ir.For)))
+        inner_stmts = nest[-1].body
+        starts, offsets = dict(ctx.starts or {}), dict(ctx.locals or {})
+        outer_names = [self.names.fresh(f"{n.var}_o") for n in nest]
+        inner_names = [self.names.fresh(f"{n.var}_i") for n in nest]
+        facts = ctx.facts
+        for n, o, i in zip(nest, outer_names, inner_names, strict=True):
+            facts = facts + loop_facts(n, facts, self.logical.resolve, self.logical.types)
+            starts[n.label], offsets[n.label] = ir.Var(o), ir.Var(i)
+        here = [c for c in self.codes if c.plan.stage.scope == tile.loops[-1] + ".o"]
+        inner_ctx = replace(ctx, staged=ctx.staged + tuple(here), starts=starts, locals=offsets, facts=facts,
+                            inside=ctx.inside + tile.loops)
+        dropped = [self._tail_dropped(n, size, here, inner_stmts, ctx)
+                   for n, size in zip(nest, tile.sizes, strict=True)]
+        body = self._block(inner_stmts, inner_ctx)
+        for n, i, o, size, drop in reversed(list(zip(nest, inner_names, outer_names, tile.sizes, dropped, strict=True))):
+            t = n.type or ir.INT
+            inner = ir.For(n.label, i, t, ir.IntLit(0), "<", ir.IntLit(size), ir.IntLit(1), body, n.unroll, loc=n.loc)
+            if not drop:
+                left: ir.Expr = ir.Bin("-", self._bound(n.hi, ctx), ir.Var(o))
+                if n.cmp == "<=":
+                    left = add(left, ir.IntLit(1))
+                inner = replace(inner, hi=ir.Ternary(ir.Bin("<", left, ir.IntLit(size)), left, ir.IntLit(size)))
+            body = self._unrolled(inner, n.label)
+        if here:
+            loads: list[ir.Stmt] = []
+            for c in here:
+                loads += self._load(c, inner_ctx)
+            body = (*loads, ir.Barrier(), *body, ir.Barrier())
+        for n, o, size in reversed(list(zip(nest, outer_names, tile.sizes, strict=True))):
+            outer = ir.For(n.label + ".o", o, n.type or ir.INT, self._bound(n.lo, ctx), n.cmp, self._bound(n.hi, ctx),
+                           ir.IntLit(size), body, loc=n.loc, comment=f"TileLoops: {n.var} in steps of {size}")
+            u = self.schedule.unroll_of(n.label + ".o")
+            body = (replace(outer, unroll=u.factor) if u is not None else outer,)
+        return body
+
+    def _tail_dropped(self, n: ir.For, size: int, here: list[StageCode], body: tuple[ir.Stmt, ...],
+                      ctx: Context) -> bool:
+        """Iterations past the loop's end may run when they add zero: a constant trip count that the tile divides, or
+        sums whose every factor is a staged element that is zero there (one factor alone gives 0 * Inf)."""
+        lo, hi = from_expr(n.lo, self.logical.resolve), from_expr(n.hi, self.logical.resolve)
+        if lo is None or hi is None:
+            return False
+        span = hi - lo if n.cmp == "<" else hi - lo + Poly.const(1)
+        if span.is_constant and span.constant % size == 0:
+            return True
+        zero: set[str] = set()  # scalars of this iteration that are zero past the end
+        for s in body:
+            match s:
+                case ir.Decl(init=ir.Index() as load, name=name) if not s.dims and self._zero_past(load, n, here):
+                    zero.add(name)
+                case ir.Assign(target=target, op="+=", value=v) if self._private(target) and self._is_zero(
+                        v, n, here, zero):
+                    continue
+                case ir.Assign(target=t2, op="=", value=ir.Bin(op="+", left=left, right=v)) if left == t2 and \
+                        self._private(t2) and self._is_zero(v, n, here, zero):
+                    continue
+                case ir.Assign(target=t3, op="=", value=ir.Call(func=f, args=(a, b, c))) if f in ("fmaf", "fma") and \
+                        c == t3 and self._private(t3) and self._is_zero(ir.Bin("*", a, b), n, here, zero):
+                    continue
+                case ir.Comment():
+                    continue
+                case _:
+                    return False
+        return True
+
+    def _private(self, target: ir.Expr) -> bool:
+        return isinstance(target, ir.Var) and target.name not in self.logical.arrays
+
+    def _is_zero(self, v: ir.Expr, n: ir.For, here: list[StageCode], zero: set[str]) -> bool:
+        match v:
+            case ir.Bin(op="*", left=a, right=b):
+                return self._is_zero(a, n, here, zero) and self._is_zero(b, n, here, zero)
+            case ir.Bin(op="+" | "-", left=a, right=b):
+                return self._is_zero(a, n, here, zero) and self._is_zero(b, n, here, zero)
+            case ir.Index():
+                return self._zero_past(v, n, here)
+            case ir.Var(name=name):
+                return name in zero
+        return False
+
+    def _zero_past(self, load: ir.Index, n: ir.For, here: list[StageCode]) -> bool:
+        """The staged copy holds zero wherever the loop's variable is at or past its end."""
+        found = self.leaves.staged(load, tuple(here))
+        if found is None:
+            return False
+        _, access = found
+        end = from_expr(n.hi, self.logical.resolve)
+        if end is None:
+            return False
+        past = Poly.sym(n.var) - end - Poly.const(0 if n.cmp == "<" else 1)
+        from genome.prove import implies
+
+        others = [f for f in self.logical.facts]
+        for name in access.loops:
+            if name != n.label:
+                others += loop_facts(self.logical.loops[name].node, tuple(others), self.logical.resolve,
+                                     self.logical.types)
+        return any(implies([*others, past], sub - extent)
+                   for sub, extent in zip(access.dims, access.extents, strict=True))
+
+    # ---------------------------------------------------------------------------------------- stages
+    def _load(self, code: StageCode, ctx: Context) -> list[ir.Stmt]:
+        starts: dict[str, ir.Expr] = {}
+        for dim in code.plan.dims:
+            for symbol, _ in dim.spans:
+                if symbol.startswith("@"):
+                    continue
+                inside = (ctx.starts or {}).get(symbol)
+                starts[symbol] = inside if inside is not None else self._bound(self.logical.loops[symbol].node.lo, ctx)
+        x, y, z = self.schedule.block
+        tid: ir.Expr = ir.Cast(ir.INT, ir.Builtin("threadIdx.x"))
+        if y > 1:
+            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.y")), ir.IntLit(x)))
+        if z > 1:
+            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.z")), ir.IntLit(x * y)))
+        loader = Loader(self.logical, self.axes, self.names, tid, x * y * z)
+        return loader.load(code, starts, ctx.facts, lambda e: self._bound(e, ctx))
+
+    # ---------------------------------------------------------------------------------------- leaves
+    def _plain(self, stmts: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+        """Loops inside a leaf, after its items are bound: unrolling still applies (tiling is structural)."""
+        out: list[ir.Stmt] = []
+        for s in stmts:
+            match s:
+                case ir.For(body=body):
+                    out.extend(self._unrolled(replace(s, body=self._plain(body)), s.label))
+                case ir.Loop(body=body) | ir.Block(body=body):
+                    out.append(replace(s, body=self._plain(body)))
+                case ir.If(then=then, other=other):
+                    out.append(replace(s, then=self._plain(then), other=self._plain(other)))
+                case _:
+                    out.append(s)
+        return tuple(out)
+
+
+def _pure_guard(logical: LogicalKernel, c: ir.Expr) -> bool:
+    from genome.footprint import sinkable
+
+    return sinkable(logical, c)
+
+
+def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: str) -> bool:
+    """Whether a tile of this loop can be written: its bounds do not differ between a thread's items, no statement
+    skips iterations, and every enclosing statement is structural too."""
+    items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
+    deps = private_dependences(logical, items, {})
+
+    def find(stmts: tuple[ir.Stmt, ...]) -> bool | None:
+        for s in stmts:
+            inside = [n for n in walk(s) if isinstance(n, ir.For) and n.label == label]
+            if not inside:
+                continue
+            if isinstance(s, ir.For):
+                ok = not (deps.expr(s.lo) | deps.expr(s.hi) | deps.expr(s.step)) and s.type is not None and not any(
+                    isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body))
+                return ok if s.label == label or not ok else find(s.body)
+            if isinstance(s, ir.Block):
+                return find(s.body)
+            if isinstance(s, ir.If):
+                varying = bool(deps.expr(s.cond))
+                sinks = not s.other and all(_pure_guard(logical, c) for c in conjuncts(s.cond))
+                if varying and not sinks:
+                    return False
+                return find(s.then) if any(n is inside[0] for n in walk(s.then)) else find(s.other)
+            return False
+        return None
+
+    return bool(find(logical.body))
+
+
+__all__ = ["Context", "Lowered", "lower", "tiled_loop_is_structural"]

@@ -1,0 +1,104 @@
+"""Logical coordinates from block, thread and item digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from genome import ir
+from genome.expressions import evaluate
+from genome.logical import LogicalKernel
+from genome.lower.names import Names
+from genome.schedule import AxisMap, Schedule
+
+
+def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+    """``a + b`` with zeros and literal sums folded."""
+    if isinstance(a, ir.IntLit) and isinstance(b, ir.IntLit) and not (a.suffix or b.suffix):
+        return ir.IntLit(a.value + b.value)
+    if isinstance(b, ir.IntLit) and b.value == 0:
+        return a
+    if isinstance(a, ir.IntLit) and a.value == 0:
+        return b
+    if isinstance(b, ir.IntLit) and b.value < 0:
+        return ir.Bin("-", a, ir.IntLit(-b.value))
+    return ir.Bin("+", a, b)
+
+
+def mul(a: ir.Expr, c: int) -> ir.Expr:
+    if c == 1:
+        return a
+    if isinstance(a, ir.IntLit):
+        return ir.IntLit(a.value * c)
+    return ir.Bin("*", a, ir.IntLit(c)) if c != 0 else ir.IntLit(0)
+
+
+@dataclass(frozen=True)
+class AxisCode:
+    """Names and expressions of one axis in the emitted kernel. ``index`` is the axis's place in the hardware order
+    (0: threadIdx.x); ``block`` and ``thread`` are the names of the block's first point and of this thread's offset
+    in the block's interval; ``item`` the item loop's variable ("" for one item)."""
+
+    name: str
+    index: int
+    map: AxisMap
+    block: str
+    thread: str
+    item: str
+
+    def offset(self, item: ir.Expr) -> ir.Expr:
+        """Distance of an item from the thread's first point."""
+        m = self.map
+        if m.items == 1:
+            return ir.IntLit(0)
+        if m.mode == "blocked":
+            return item
+        if m.mode == "strided":
+            return mul(item, m.threads)
+        f = m.fragment
+        return ir.Bin("+", ir.Bin("*", ir.Bin("/", item, ir.IntLit(f)), ir.IntLit(f * m.threads)),
+                      ir.Bin("%", item, ir.IntLit(f)))
+
+    def local(self, item: ir.Expr | None) -> ir.Expr:
+        """The point's place in the block's interval."""
+        return add(ir.Var(self.thread), self.offset(item) if item is not None else ir.IntLit(0))
+
+    def coordinate(self, item: ir.Expr | None) -> ir.Expr:
+        return add(ir.Bin("+", ir.Var(self.block), ir.Var(self.thread)),
+                   self.offset(item) if item is not None else ir.IntLit(0))
+
+    def declarations(self) -> list[ir.Stmt]:
+        hw = "xyz"[self.index]
+        as_int = ir.Cast(ir.INT, ir.Builtin(f"blockIdx.{hw}"))
+        thread: ir.Expr = ir.Cast(ir.INT, ir.Builtin(f"threadIdx.{hw}"))
+        m = self.map
+        if m.items > 1 and m.mode != "strided":
+            thread = ir.Bin("*", thread, ir.IntLit(m.items if m.mode == "blocked" else m.fragment))
+        const_int = ir.CType("int", const=True)
+        return [ir.Decl(const_int, self.block, init=ir.Bin("*", as_int, ir.IntLit(m.extent))),
+                ir.Decl(const_int, self.thread, init=thread)]
+
+
+def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names) -> dict[str, AxisCode]:
+    spelling = {axis: name for name, (axis, _) in reversed(list(logical.coordinates.items()))}
+    out: dict[str, AxisCode] = {}
+    for i, a in enumerate(schedule.order):
+        base = spelling.get(a, a)
+        m = schedule.axis(a)
+        out[a] = AxisCode(a, i, m, names.fresh(f"{base}_block"), names.fresh(f"{base}_thread"),
+                          names.fresh(f"{base}_i") if m.items > 1 else "")
+    return out
+
+
+def grid(logical: LogicalKernel, schedule: Schedule, original: tuple[str, str, str],
+         same_mapping: bool) -> tuple[str, str, str]:
+    """Grid expressions over the problem's scalars."""
+    if same_mapping:
+        return original
+    sizes = ["1", "1", "1"]
+    for i, a in enumerate(schedule.order):
+        sizes[i] = f"ceil_div({logical.axis(a).text}, {schedule.axis(a).extent})"
+    return sizes[0], sizes[1], sizes[2]
+
+
+def grid_size(text: str, scalars: dict[str, int | float]) -> int:
+    return int(evaluate(text, scalars))

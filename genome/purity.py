@@ -1,0 +1,47 @@
+"""Which ``__device__`` helpers are functions of their arguments alone?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from genome import ir
+from genome.build import PURE_FUNCTIONS
+from genome.walk import walk
+
+if TYPE_CHECKING:
+    from genome.unit import SourceUnit
+
+
+def pure_functions(unit: SourceUnit) -> frozenset[str]:
+    """Helpers that take no pointers, use no thread index and call nothing but pure functions (fixpoint)."""
+    pure: set[str] = set()
+    while True:
+        before = len(pure)
+        for f in unit.functions:
+            if f.name in pure or f.body is None or any(p.type.pointer or p.type.volatile for p in f.params):
+                continue
+            params = {p.name for p in f.params}
+            locals_ = {n.name for n in walk(f.body) if isinstance(n, ir.Decl) and not n.space} | {
+                n.var for n in walk(f.body) if isinstance(n, ir.For)}
+            ok = all(_allowed(n, params | locals_, pure) for n in walk(f.body))
+            if ok:
+                pure.add(f.name)
+        if len(pure) == before:
+            return frozenset(pure)
+
+
+def _allowed(n: object, names: set[str], pure: set[str]) -> bool:
+    match n:
+        case ir.Var(name=name):
+            return name in names
+        case ir.Call(func=f):
+            return f in PURE_FUNCTIONS or f in pure
+        case ir.Decl(space=space):
+            return not space
+        case ir.Coord() | ir.Builtin() | ir.Barrier() | ir.OpaqueExpr():
+            return False
+        case ir.Opaque(text=text, writes=writes, barrier=barrier):
+            return text.strip().startswith("return") and not writes and not barrier
+        case ir.Un(op=op):
+            return op not in ("*", "&")
+    return True

@@ -1,0 +1,127 @@
+"""A kernel with its schedule: the state that genes transform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from genome.build import build_logical
+from genome.errors import Refusal
+from genome.expressions import ExpressionError
+from genome.footprint import StagePlan, stage_plan
+from genome.logical import LogicalKernel
+from genome.lower.mapping import grid, grid_size
+from genome.program import Launch
+from genome.schedule import AxisMap, Schedule
+from genome.workload import Workload
+
+if TYPE_CHECKING:
+    from genome.unit import SourceUnit
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the device allows: threads a block, block and grid shape, shared memory in bytes a block."""
+
+    threads: int = 1024
+    block: tuple[int, int, int] = (1024, 1024, 64)
+    grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    shared_bytes: int = 49152
+    items: int = 256  # points a thread: more would not fit into registers, and take minutes to compile
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduled:
+    """``baseline`` is the schedule that the user's own launch amounts to."""
+
+    unit: SourceUnit
+    logical: LogicalKernel
+    workload: Workload
+    launch: Launch
+    baseline: Schedule
+    schedule: Schedule
+    limits: Limits = Limits()
+    preconditions: tuple[str, ...] = ()
+    _plans: dict[Schedule, tuple[StagePlan, ...]] = field(default_factory=dict, repr=False)
+
+    def with_schedule(self, schedule: Schedule, preconditions: tuple[str, ...] = ()) -> Scheduled:
+        added = tuple(p for p in preconditions if p not in self.preconditions)
+        return replace(self, schedule=schedule, preconditions=self.preconditions + added)
+
+    @property
+    def edited(self) -> bool:
+        return self.schedule != self.baseline
+
+    @property
+    def same_mapping(self) -> bool:
+        return (self.schedule.order, self.schedule.axes) == (self.baseline.order, self.baseline.axes)
+
+    @property
+    def grid(self) -> tuple[str, str, str]:
+        return grid(self.logical, self.schedule, self.launch.grid, self.same_mapping)
+
+    def plans(self) -> tuple[StagePlan, ...]:
+        """Plans of all stages; raises the :class:`Refusal` of the first that is not legal."""
+        if self.schedule not in self._plans:
+            self._plans[self.schedule] = tuple(stage_plan(self.logical, self.schedule, s) for s in self.schedule.stages)
+        return self._plans[self.schedule]
+
+    def require_free_mapping(self) -> None:
+        """Raises the refusal that says why points cannot be redistributed over threads."""
+        refusal = self.logical.mapping_refusal
+        if refusal is not None:
+            raise Refusal(refusal.code, refusal.reason, refusal.loc)
+
+    def disjoint(self) -> tuple[str, ...]:
+        """Preconditions: what is written overlaps nothing else."""
+        names = sorted(self.logical.arrays)
+        return tuple(f"disjoint({w}, {a})" for w in names for a in names
+                     if w in self.logical.written and a != w and not (a in self.logical.written and a < w))
+
+    def validate(self) -> None:
+        """Conditions on the whole, re-checked after every gene; raises one named refusal per cause."""
+        s, limits = self.schedule, self.limits
+        if self.edited and s.axes and not self.same_mapping:
+            if s.threads > limits.threads:
+                raise Refusal("too-many-threads", f"{s.threads} threads a block, the device allows {limits.threads}")
+            for have, allowed, name in zip(s.block, limits.block, "xyz", strict=True):
+                if have > allowed:
+                    raise Refusal("block-shape-over-limit", f"{have} threads along {name}, the device allows {allowed}")
+            points = 1
+            for _, m in s.axes:
+                points *= m.items
+            if points > limits.items:
+                raise Refusal("too-many-items", f"{points} points a thread, {limits.items} are the most that is tried")
+            for size in (*self.workload.tune, *self.workload.check):
+                values = self.workload.scalars(size)
+                for text, allowed, name in zip(self.grid, limits.grid, "xyz", strict=True):
+                    try:
+                        n = grid_size(text, values)
+                    except ExpressionError as e:
+                        raise Refusal("grid-not-computable", str(e)) from e
+                    if n > allowed:
+                        raise Refusal("grid-over-limit", f"{n} blocks along {name} at size {size}, the device allows "
+                                      f"{allowed}")
+        total = sum(p.bytes for p in self.plans())
+        if total > limits.shared_bytes:
+            raise Refusal("shared-memory-over-limit", f"{total} bytes of shared memory a block, {limits.shared_bytes} "
+                          "are allowed")
+
+
+def initial_schedule(logical: LogicalKernel) -> Schedule:
+    """The schedule of the user's own launch: one point a thread."""
+    return Schedule(tuple(a.name for a in logical.axes), tuple((a.name, AxisMap(a.threads)) for a in logical.axes))
+
+
+def schedule_kernel(unit: SourceUnit, workload: Workload, launch: Launch, limits: Limits | None = None) -> Scheduled:
+    """Analyses a loaded kernel and sets its baseline schedule beside it."""
+    from genome import normal
+
+    normalise = getattr(normal, "normalise", lambda k: k)
+    from genome.purity import pure_functions
+
+    kernel = normalise(unit.kernel)
+    logical = build_logical(kernel, workload, launch, pure_functions(unit))
+    schedule = initial_schedule(logical)
+    return Scheduled(unit, logical, workload, launch, schedule, schedule, limits or Limits(),
+                     tuple(logical.assumptions))
