@@ -12,6 +12,7 @@ import json
 import math
 import types
 import typing
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -32,19 +33,25 @@ def decode(cls: type[T], text: str) -> T:
 
 def plain(value: Any) -> Any:
     """Nested dicts, lists and scalars that the JSON writer takes."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, (tuple, list)):
-        return [plain(v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+    kind: Any = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
+    if kind is tuple or kind is list:
+        return [plain(v) for v in value]
+    if kind is dict:
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: plain(getattr(value, name)) for name in _names(kind)}
     return plain(scalar(value))
+
+
+@lru_cache(maxsize=64)
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls))
 
 
 def scalar(value: Any) -> Any:
@@ -70,27 +77,30 @@ def _default(value: Any) -> Any:
 
 def build(hint: Any, data: Any) -> Any:
     """``data`` (parsed JSON) as an instance of ``hint``."""
+    return _builder(hint)(data)
+
+
+@lru_cache(maxsize=256)
+def _builder(hint: Any) -> Callable[[Any], Any]:
+    """The function that :func:`build` needs for one hint: a run holds many records of few kinds."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
+        items = [_builder(a) for a in args if a is not Ellipsis]
         if len(args) == 2 and args[1] is Ellipsis:
-            return tuple(build(args[0], v) for v in data)
-        return tuple(build(h, v) for h, v in zip(args, data, strict=True))
+            return lambda data: tuple(map(items[0], data))
+        return lambda data: tuple(make(v) for make, v in zip(items, data, strict=True))
     if origin is dict:
-        return {k: build(args[1], v) for k, v in data.items()}
+        of = _builder(args[1])
+        return lambda data: {k: of(v) for k, v in data.items()}
     if origin is typing.Union or origin is types.UnionType:
-        if data is None:
-            return None
-        return build(next(a for a in args if a is not type(None)), data)
+        inner = _builder(next(a for a in args if a is not type(None)))
+        return lambda data: None if data is None else inner(data)
     if hint is float:
-        return float(data)
+        return float
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(data)
+        return hint
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return hint(**{name: build(h, data[name]) for name, h in _hints(hint) if name in data})
-    return data
-
-
-@lru_cache(maxsize=64)
-def _hints(cls: type) -> tuple[tuple[str, Any], ...]:
-    hints = typing.get_type_hints(cls)
-    return tuple((f.name, hints[f.name]) for f in dataclasses.fields(cls))
+        hints = typing.get_type_hints(hint)
+        fields = [(name, _builder(hints[name])) for name in _names(hint)]
+        return lambda data: hint(**{name: make(data[name]) for name, make in fields if name in data})
+    return lambda data: data
