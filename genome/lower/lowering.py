@@ -60,6 +60,7 @@ class _Lowering:
         self.mapped = not self.same or bool(schedule.stages)
         self.names = Names(logical.kernel)
         self.axes: dict[str, AxisCode] = axis_codes(logical, schedule, self.names) if self.mapped else {}
+        self.tid = self.names.fresh("tid") if schedule.stages else ""
         self.items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
         self.plans: list[StagePlan] = [stage_plan(logical, schedule, s) for s in schedule.stages]
         self.codes = [StageCode(p, self.names.fresh(f"{p.group.array}_s")) for p in self.plans]
@@ -78,6 +79,8 @@ class _Lowering:
         if self.mapped:
             for a in self.schedule.order:
                 top += self.axes[a].declarations()
+        if self.plans:
+            top.append(self._thread_id())
         top += self._coordinates()
         ctx = Context(facts=self.logical.facts, starts={}, locals={})
         shared = [declaration(c) for c in self.codes]
@@ -91,6 +94,16 @@ class _Lowering:
         body = self._block(self.logical.body, ctx)
         stmts = (*shared, *top, *stage_stmts, *body)
         return Lowered(self.logical.kernel.with_body(tuple(stmts)), self.same, sum(p.bytes for p in self.plans))
+
+    def _thread_id(self) -> ir.Stmt:
+        """Linear id of the thread in its block."""
+        x, y, z = self.schedule.block
+        tid: ir.Expr = ir.Cast(ir.INT, ir.Builtin("threadIdx.x"))
+        if y > 1:
+            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.y")), ir.IntLit(x)))
+        if z > 1:
+            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.z")), ir.IntLit(x * y)))
+        return ir.Decl(ir.CType("int", const=True), self.tid, init=tid)
 
     def _coordinates(self) -> list[ir.Stmt]:
         """The user's own coordinate variables, where an axis has one item a thread."""
@@ -312,12 +325,7 @@ class _Lowering:
                 inside = (ctx.starts or {}).get(symbol)
                 starts[symbol] = inside if inside is not None else self._bound(self.logical.loops[symbol].node.lo, ctx)
         x, y, z = self.schedule.block
-        tid: ir.Expr = ir.Cast(ir.INT, ir.Builtin("threadIdx.x"))
-        if y > 1:
-            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.y")), ir.IntLit(x)))
-        if z > 1:
-            tid = ir.Bin("+", tid, ir.Bin("*", ir.Cast(ir.INT, ir.Builtin("threadIdx.z")), ir.IntLit(x * y)))
-        loader = Loader(self.logical, self.axes, self.names, tid, x * y * z)
+        loader = Loader(self.logical, self.axes, self.names, ir.Var(self.tid), x * y * z)
         return loader.load(code, starts, ctx.facts, lambda e: self._bound(e, ctx))
 
     # ---------------------------------------------------------------------------------------- leaves

@@ -61,15 +61,16 @@ class Loader:
         """``starts``: the first value of each loop inside the scope; ``outer_facts``: what is known of the loops
         around it; ``rename`` writes outer symbols (loop variables of tiled loops) as the kernel has them."""
         plan = code.plan
-        stmts: list[ir.Stmt] = []
-        locals_, loop = self._counters(plan)
-        bases: list[ir.Expr] = []
+        values, loop = self._counters(plan)
+        const_int = ir.CType("int", const=True)
+        named = [(self.names.fresh(f"{plan.group.array}_i{d}"), v) for d, v in enumerate(values)]
+        locals_: list[ir.Expr] = [ir.Var(n) for n, _ in named]
+        indices = tuple(ir.Decl(const_int, n, init=v) for n, v in named)
         guards: list[ir.Expr] = []
         facts = list(self.logical.facts) + list(outer_facts)
         elements: list[ir.Expr] = []
         for d, dim in enumerate(plan.dims):
             base, poly = self._base(dim, starts, rename)
-            bases.append(base)
             element = add(base, locals_[d])
             s = Poly.sym(f"%{d}")
             inside = [s, Poly.const(dim.size - 1) - s]
@@ -87,7 +88,7 @@ class Loader:
                 cond = ir.Bin("&&", cond, g)
             value = ir.Ternary(cond, value, ir.IntLit(0))
         target = ir.Index(ir.Var(code.name), tuple(locals_[d] for d in plan.order))
-        return stmts + [loop(ir.Assign(target, "=", value))]
+        return [loop((*indices, ir.Assign(target, "=", value)))]
 
     def _base(self, dim: StageDim, starts: Mapping[str, ir.Expr],
               rename: Callable[[ir.Expr], ir.Expr]) -> tuple[ir.Expr, Poly]:
@@ -107,11 +108,11 @@ class Loader:
                 poly = poly + (known if known is not None else Poly.sym(symbol)) * Poly.const(c)
         return add(code, ir.IntLit(dim.low)), poly
 
-    def _counters(self, plan: StagePlan) -> tuple[list[ir.Expr], Callable[[ir.Stmt], ir.Stmt]]:
+    def _counters(self, plan: StagePlan) -> tuple[list[ir.Expr], Callable[[tuple[ir.Stmt, ...]], ir.Stmt]]:
         """Local indices per dimension, last one fastest over the threads so that global reads coalesce, and the loop
         that runs them over the box."""
         total, threads = plan.elements, self.threads
-        flat = self.names.fresh("e")
+        flat = self.names.fresh(f"{plan.group.array}_e")
         e: ir.Expr = ir.Bin("+", ir.Var(flat), self.tid)
         indices: list[ir.Expr] = []
         below = 1
@@ -124,8 +125,7 @@ class Loader:
         last = plan.dims[-1].size
         trips = -(-total // threads)
 
-        def wrap(body: ir.Stmt) -> ir.Stmt:
-            inner: tuple[ir.Stmt, ...] = (body,)
+        def wrap(inner: tuple[ir.Stmt, ...]) -> ir.Stmt:
             if total % threads:
                 inner = (ir.If(ir.Bin("<", e, ir.IntLit(total)), inner),)
             return ir.For(flat, flat, ir.INT, ir.IntLit(0), "<", ir.IntLit(total), ir.IntLit(threads), inner,
@@ -138,8 +138,7 @@ class Loader:
             row = ir.Bin("+", ir.Var(flat), ir.Bin("/", self.tid, ir.IntLit(last)))
             column = ir.Bin("%", self.tid, ir.IntLit(last))
 
-            def wrap_rows(body: ir.Stmt) -> ir.Stmt:
-                inner: tuple[ir.Stmt, ...] = (body,)
+            def wrap_rows(inner: tuple[ir.Stmt, ...]) -> ir.Stmt:
                 if rows % step:
                     inner = (ir.If(ir.Bin("<", row, ir.IntLit(rows)), inner),)
                 return ir.For(flat, flat, ir.INT, ir.IntLit(0), "<", ir.IntLit(rows), ir.IntLit(step), inner,

@@ -1,0 +1,71 @@
+"""What a warp's accesses cost: 32-byte sectors of global memory, wavefronts of shared memory (lanes enumerated)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from genome.counts import value
+from genome.expressions import Number
+from genome.footprint import StagePlan
+from genome.logical import Access
+from genome.poly import coord_symbol
+from genome.schedule import AxisMap, Schedule
+
+SECTOR = 32  # bytes: the granularity of a global access
+BANKS = 32  # of four bytes
+WARP = 32
+
+
+def lane_coordinates(schedule: Schedule, lane: int) -> dict[str, int]:
+    """Local coordinate of item 0 of the thread with this linear id."""
+    out: dict[str, int] = {}
+    rest = lane
+    for axis in schedule.order:
+        m = schedule.axis(axis)
+        out[axis] = (rest % m.threads) * item_stride(m)
+        rest //= m.threads
+    return out
+
+
+def item_stride(m: AxisMap) -> int:
+    """Distance in points between neighbouring threads."""
+    if m.items == 1 or m.mode == "strided":
+        return 1
+    return m.items if m.mode == "blocked" else m.fragment
+
+
+def sectors(access: Access, schedule: Schedule, scalars: Mapping[str, Number], width: int) -> float:
+    """Sectors that one warp-wide request touches; 32 when the subscript is not understood."""
+    if access.poly is None:
+        return float(WARP)
+    touched: set[int] = set()
+    for lane in range(min(WARP, schedule.threads)):
+        at: dict[str, Number] = dict(scalars)
+        for s in access.poly.symbols:
+            at.setdefault(s, 0)
+        at.update({coord_symbol(a): v for a, v in lane_coordinates(schedule, lane).items()})
+        v = value(access.poly, at)
+        if v is None:
+            return float(WARP)
+        touched.add(int(v) * width // SECTOR)
+    return float(len(touched))
+
+
+def wavefronts(access: Access, plan: StagePlan, schedule: Schedule, width: int) -> float:
+    """Passes that one warp-wide read of the staged copy takes: the most distinct words in one bank."""
+    per_bank: dict[int, set[int]] = {}
+    strides = [1] * len(plan.shape)
+    for d in range(len(plan.shape) - 2, -1, -1):
+        strides[d] = strides[d + 1] * plan.shape[d + 1]
+    for lane in range(min(WARP, schedule.threads)):
+        local = lane_coordinates(schedule, lane)
+        flat = 0
+        for position, d in enumerate(plan.order):
+            dim = plan.dims[d]
+            index = access.dims[d].constant - dim.low
+            for symbol, c in dim.spans:
+                index += c * (local[symbol[1:]] if symbol.startswith("@") else 0)
+            flat += index * strides[position]
+        word = flat * width // 4
+        per_bank.setdefault(word % BANKS, set()).add(word)
+    return float(max(len(w) for w in per_bank.values()))
