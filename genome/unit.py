@@ -78,9 +78,11 @@ class SourceUnit:
                 out.append(f'#line {p.line} "{name}"\n{text.strip(chr(10))}')
         return "\n".join(out) + "\n"
 
-    def opencl(self, kernel: ir.Kernel | None = None) -> str:
-        """An OpenCL C 1.2 translation unit; :class:`genome.errors.Refusal` ``opencl-untranslatable`` otherwise."""
-        return opencl_printer.print_unit(self, kernel or self.kernel)
+    def opencl(self, kernel: ir.Kernel | None = None, *, contract: bool = True) -> str:
+        """An OpenCL C 1.2 translation unit; :class:`genome.errors.Refusal` ``opencl-untranslatable`` otherwise.
+
+        ``contract=False`` forbids contraction into fused multiply-add."""
+        return opencl_printer.print_unit(self, kernel or self.kernel, contract)
 
 
 def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[str, object] = NO_DEFINES,

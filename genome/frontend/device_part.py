@@ -39,10 +39,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of the translation unit to emit; ``text is None`` stands for the kernel."""
+    """A piece of the translation unit to emit; ``text is None`` stands for the kernel. ``syntax``: a keyword, name or
+    brace of a namespace or linkage block around the kernel."""
 
     line: int
     text: str | None
+    syntax: bool = False
 
 
 SPECIFIERS = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
@@ -221,9 +223,6 @@ def _reach(items: list[Item], used: set[str], called: set[str]) -> set[int]:
     return kept
 
 
-SYNTAX = {"string_literal", "namespace_identifier", "identifier", "preproc_directive", "nested_namespace_specifier"}
-
-
 def _emit(node: Node, around: set[int], kernel: Function, source: Source, reached: set[int],
           parts: list[Part]) -> None:
     children = node.children
@@ -233,10 +232,7 @@ def _emit(node: Node, around: set[int], kernel: Function, source: Source, reache
         if child.id == kernel.outer.id:
             parts.append(Part(line, None))
         elif child.id in around:
-            if child.type == "ERROR":
-                _emit(child, around, kernel, source, reached, parts)
-            else:
-                _emit(child, around, kernel, source, reached, parts)
+            _emit(child, around, kernel, source, reached, parts)
         elif child.type == "comment":
             following = next((c for c in children[i + 1:] if c.type != "comment"), None)
             if following is not None and (following.id in reached or following.id == kernel.outer.id):
@@ -248,4 +244,4 @@ def _emit(node: Node, around: set[int], kernel: Function, source: Source, reache
             parts.append(Part(line, text))
         elif node.type not in ("translation_unit", "ERROR") and child.type != ";" and (
                 not child.is_named or node.field_name_for_child(i) in ("name", "condition", "value")):
-            parts.append(Part(line, text))
+            parts.append(Part(line, text, True))

@@ -110,10 +110,18 @@ def named(node: Node) -> list[Node]:
 
 def _number(node: Node, cx: Context) -> ir.Expr | None:
     text = text_of(node)
+    if text[0] in "+-":  # the grammar takes a sign into the literal
+        start = location(node)
+        inner = _unsigned_number(text[1:].lstrip(), start)
+        return None if inner is None else ir.Un(text[0], inner, start)
+    return _unsigned_number(text, location(node))
+
+
+def _unsigned_number(text: str, loc: Loc) -> ir.Expr | None:
     number = integer(text)
     if number is not None:
-        return ir.IntLit(number[0], number[1], location(node))
-    return ir.FloatLit(text, location(node)) if re.match(r"[\d.]", text) else None
+        return ir.IntLit(number[0], number[1], loc)
+    return ir.FloatLit(text, loc) if re.match(r"[\d.]", text) else None
 
 
 def _literal(node: Node, cx: Context) -> ir.Expr | None:

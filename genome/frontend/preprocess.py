@@ -25,7 +25,7 @@ KNOWN_FALSE = {"_OPENMP", "_WIN32", "_WIN64", "_MSC_VER", "__APPLE__", "__HIPCC_
                "__OPENCL_VERSION__", "__clang__"}
 PREDEFINED = ("__DATE__", "__TIME__", "__PCPP__", "__PCPP_VERSION__", "__PCPP_ALWAYS_FALSE__", "__PCPP_ALWAYS_TRUE__")
 COMMENTS = ("CPP_COMMENT1", "CPP_COMMENT2")
-GLUE = re.compile(r"[\w]{2}|\+\+|--|&&|\|\||<<|>>|->|//|/\*|[-+*/%&|^<>=!]=|::|##")
+GLUE = re.compile(r"\+\+|--|&&|\|\||<<|>>|->|//|/\*|[-+*/%&|^<>=!]=|::|##")
 
 
 class _Malformed(Exception):
@@ -111,13 +111,20 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
         raise _Malformed(line, msg)
 
 
+def _glues(left: str, right: str, same: bool) -> bool:
+    """Whether two tokens, one of them from an expansion, would read as another token without a space. Letters are
+    apart only when they come from different expansions: the lexer splits a suffix off a number."""
+    pair = left[-1] + right[0]
+    return GLUE.match(pair) is not None or (not same and re.match(r"\w\w", pair) is not None)
+
+
 def _assemble(tokens: Any) -> str:
     """The text of a token stream, each token on its own line number."""
     out: list[str] = []
     line = 1
     space = ""
     last = ""
-    last_expanded = False
+    last_expanded: list[str] = []
     directive = False
     for tok in tokens:
         value = tok.value
@@ -130,7 +137,7 @@ def _assemble(tokens: Any) -> str:
             else:
                 space += value
             continue
-        expanded = bool(getattr(tok, "expanded_from", None))
+        expanded = getattr(tok, "expanded_from", None) or []
         if tok.type in COMMENTS and expanded:
             continue
         if tok.lineno > line and not directive:
@@ -141,7 +148,7 @@ def _assemble(tokens: Any) -> str:
             directive = True
         if space:
             out.append(space)
-        elif last and (expanded or last_expanded) and GLUE.match(last[-1] + value[0]):
+        elif last and (expanded or last_expanded) and _glues(last, value, expanded == last_expanded):
             out.append(" ")
         space = ""
         out.append(value)

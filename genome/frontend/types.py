@@ -104,7 +104,7 @@ def read_specifiers(node: Node) -> Specifiers:
             _qualifier(spec, kind, child)
         elif kind in ("alignas_specifier", "alignas_qualifier"):
             _align(spec, child)
-        elif kind in (",", ";", "comment"):
+        elif kind in (",", ";", "comment", "typedef"):
             continue
         else:
             spec.unknown = spec.unknown or kind
@@ -138,7 +138,7 @@ def _qualifier(spec: Specifiers, word: str, node: Node) -> None:
         spec.space = spec.space or "static"
     elif word == "__constant__":
         spec.space = "constant"
-    elif word in ("register", "inline", "__inline__"):
+    elif word in ("register", "inline", "__inline__", "__device__"):
         pass
     elif word in ("__restrict__", "__restrict", "restrict"):
         spec.others.append("restrict")

@@ -6,8 +6,7 @@ Parentheses are added exactly where C's grammar would otherwise build another tr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from genome import ir
 
@@ -33,9 +32,11 @@ class Printer:
     def render(self, e: ir.Expr) -> tuple[str, int]:
         """Text and precedence level."""
         try:
-            return self.RENDER[type(e)](self, e)
+            name = self.RENDER[type(e)]
         except KeyError:
             raise TypeError(f"{type(e).__name__} is no expression") from None
+        result: tuple[str, int] = getattr(self, name)(e)
+        return result
 
     def _int(self, e: ir.IntLit) -> tuple[str, int]:
         return f"{e.value}{e.suffix}", PRIMARY if e.value >= 0 else UNARY
@@ -105,12 +106,11 @@ class Printer:
     def _opaque_expr(self, e: ir.OpaqueExpr) -> tuple[str, int]:
         return e.text, POSTFIX if ATOMIC.match(e.text) else COMMA - 1
 
-    RENDER: dict[type, Callable[[Any, Any], tuple[str, int]]] = {
-        ir.IntLit: _int, ir.FloatLit: _float, ir.Literal: _literal, ir.Var: _var, ir.Index: _index, ir.Bin: _bin,
-        ir.Un: _un, ir.IncDec: _incdec, ir.AssignExpr: _assign, ir.Ternary: _ternary, ir.InitList: _init,
-        ir.Builtin: lambda self, e: self._builtin(e), ir.Coord: lambda self, e: self._coord(e),
-        ir.Call: lambda self, e: self._call(e), ir.Cast: lambda self, e: self._cast(e),
-        ir.Member: lambda self, e: self._member(e), ir.OpaqueExpr: lambda self, e: self._opaque_expr(e),
+    RENDER: dict[type, str] = {
+        ir.IntLit: "_int", ir.FloatLit: "_float", ir.Literal: "_literal", ir.Var: "_var", ir.Builtin: "_builtin",
+        ir.Coord: "_coord", ir.Index: "_index", ir.Bin: "_bin", ir.Un: "_un", ir.IncDec: "_incdec",
+        ir.AssignExpr: "_assign", ir.Call: "_call", ir.Cast: "_cast", ir.Ternary: "_ternary", ir.Member: "_member",
+        ir.InitList: "_init", ir.OpaqueExpr: "_opaque_expr",
     }
 
     # -- types and declarations ------------------------------------------------------------------------------
