@@ -137,7 +137,11 @@ def asked(store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def text(row: Row, name: str) -> str:
     """A row's figure as people read it."""
-    v = value(row, name)
+    return figure(name, value(row, name))
+
+
+def figure(name: str, v: float | None) -> str:
+    """An objective's figure (seconds, bytes, a count, a share) as people read it."""
     if v is None:
         return units.UNKNOWN
     if name == "latency":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 import threading
 import time
@@ -349,27 +350,31 @@ class Store:
         return result
 
     def champion(self) -> Candidate | None:
-        """The best that survived confirmation: the last "champion" event's among those accepted, else the accepted one
-        with the largest gain. Without any accepted confirmation the last "champion" event's key that was not turned
-        down (``confirmation(key)`` is then None: it is provisional). None when nothing beat the baseline."""
-        accepted: dict[str, bool] = {k: c.accepted and c.evaluation.verdict is Verdict.OK
-                                     for k, c in self.confirmations() if k != BASELINE}
+        """The best that survived confirmation (accepted, verified, faster at its lower bound): the last "champion"
+        event's among those, else the one with the largest gain. Before any confirmation the last "champion" event's key
+        (``confirmation(key)`` is then None: it is provisional). None when nothing beat the baseline."""
+        accepted = {k: self._survived(c) for k, c in self.confirmations() if k != BASELINE}
         named = [str(e.data["key"]) for e in self.events("champion") if e.data.get("key") not in (None, BASELINE)]
         good = [k for k, ok in accepted.items() if ok]
         if good:
             named = [k for k in named if accepted.get(k)]
             key = named[-1] if named else max(good, key=lambda k: self.gain(k) or 0.0)
-        else:
-            named = [k for k in named if accepted.get(k, True)]
-            if not named:
-                return None
+        elif named and not accepted:
             key = named[-1]
+        else:
+            return None
         try:
             return self.candidate(key)
         except KeyError:
             return None
 
     # ------------------------------------------------------------------------------------------------ internal
+    def _survived(self, c: Confirmation) -> bool:
+        tune = {t.size for t in c.evaluation.timings}
+        parts = [s for s in c.speedups if s[0] in tune] or list(c.speedups)
+        lowest = sum(self.weights.get(size, 1.0) * math.log(low) if low > 0 else -math.inf for size, _, low, _ in parts)
+        return c.accepted and c.evaluation.verdict is Verdict.OK and (lowest > 0 or not parts)
+
     def _all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._db.execute(sql, values).fetchall()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from evo.display.bridge import SearchView
 from evo.display.live import RichDisplay
 from evo.display.plain import PlainDisplay
-from evo.display.snapshot import AgentRow, Display, RefusalRow, ScreenState, Snapshot
+from evo.display.snapshot import AgentRow, Display, FrontRow, RefusalRow, ScreenState, Snapshot
 
-__all__ = ["AgentRow", "Display", "PlainDisplay", "RefusalRow", "RichDisplay", "ScreenState", "Snapshot",
-           "open_display"]
+__all__ = ["AgentRow", "Display", "FrontRow", "PlainDisplay", "RefusalRow", "RichDisplay", "ScreenState",
+           "SearchView", "Snapshot", "open_display"]
 
 
 def open_display(console: Console, plain: bool = False) -> Display:

@@ -85,8 +85,8 @@ def render(s: Snapshot, width: int, height: int) -> RenderableType:
     if front:
         parts.append(_front(s, front))
     for r in refusals:
-        line = Text.assemble((f"refused {units.count(r.count)}x ", "yellow"), f"{r.mutator}: {r.reason}")
-        parts.append(_one_line(line))
+        what = f"{r.mutator}: {r.reason}" if r.mutator else r.reason
+        parts.append(_one_line(Text.assemble((f"refused {units.count(r.count)}x ", "yellow"), what)))
     return Group(*parts)
 
 
@@ -148,13 +148,13 @@ def _agents(s: Snapshot, rows: int, width: int) -> Table:
 
 
 def _front(s: Snapshot, rows: int) -> Table:
-    head, *lines = pareto.table(s.front[:rows], s.objectives)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for i, title in enumerate(head):
-        name = f"front ({len(s.front)})" if i == 0 else title
-        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True, overflow="ellipsis")
-    for line in lines:
-        table.add_row(*(Text(_flat(c)) for c in line))
+    titles = [pareto.OBJECTIVES[n].title if n in pareto.OBJECTIVES else n for n in s.objectives]
+    for i, title in enumerate((f"front ({len(s.front)})", *titles, "speed-up")):
+        table.add_column(title, justify="left" if i == 0 else "right", no_wrap=True, overflow="ellipsis")
+    for r in s.front[:rows]:
+        figures = (pareto.figure(n, v) for n, v in zip(s.objectives, r.values, strict=True))
+        table.add_row(Text(_flat(r.key)), *figures, units.factor(r.speedup))
     return table
 
 

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from gpu.records import Verdict
 from results.pareto import DEFAULT_OBJECTIVES
-from results.rows import Row
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,19 @@ class ScreenState:
 
 
 @dataclass(frozen=True)
+class FrontRow:
+    """One member of the Pareto front: its figures in the order of the snapshot's objectives (None: not known)."""
+
+    key: str
+    values: tuple[float | None, ...]
+    speedup: float | None = None
+
+
+@dataclass(frozen=True)
 class RefusalRow:
-    mutator: str
     reason: str
     count: int
+    mutator: str = ""  # "" when counted over all
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Snapshot:
     speedup_high: float | None = None
     agents: tuple[AgentRow, ...] = ()
     verdicts: Mapping[Verdict, int] = field(default_factory=dict)
-    front: tuple[Row, ...] = ()
+    front: tuple[FrontRow, ...] = ()
     objectives: tuple[str, ...] = DEFAULT_OBJECTIVES
     screen: ScreenState = ScreenState()
     refusals: tuple[RefusalRow, ...] = ()

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from evo.display import (
     AgentRow,
+    FrontRow,
     PlainDisplay,
     RefusalRow,
     RichDisplay,
@@ -21,8 +22,7 @@ from evo.display import (
 )
 from evo.display.live import render
 from evo.display.plain import line
-from gpu.records import Resources, Verdict
-from results.rows import Row
+from gpu.records import Verdict
 
 FULL = Snapshot(
     kernel="sgemm", phase="search", elapsed=80, budget_seconds=300, budget_evaluations=1000, evaluated=240,
@@ -32,10 +32,9 @@ FULL = Snapshot(
                  for i, n in enumerate(["block-first", "tiles-first", "loads-first", "registers-first"])),
     verdicts={Verdict.OK: 200, Verdict.WRONG: 1, Verdict.NOT_REPEATABLE: 2, Verdict.COMPILE_ERROR: 4,
               Verdict.REFUSED: 30},
-    front=tuple(Row(f"c{i}", "block-first", latency=5e-3 + i * 1e-3, gain=1.5 - i / 5,
-                    resources=Resources(128 - 16 * i)) for i in range(5)),
+    front=tuple(FrontRow(f"c{i}", (5e-3 + i * 1e-3, 128 - 16 * i), 5.2 - i / 5) for i in range(5)),
     screen=ScreenState("active", 0.714, 120),
-    refusals=tuple(RefusalRow("TileLoops", f"reason {i} " + "long " * 30, 900 - i) for i in range(3)))
+    refusals=tuple(RefusalRow(f"reason {i} " + "long " * 30, 900 - i, "TileLoops") for i in range(3)))
 
 
 def shown(s: Snapshot, width: int = 80, height: int = 24) -> list[str]:
@@ -95,6 +94,11 @@ def test_markup_and_control_characters_are_text() -> None:
 def test_an_empty_snapshot_is_shown_without_invented_figures() -> None:
     text = "\n".join(shown(Snapshot()))
     assert "baseline –  best –  speed-up –" in text and "0 s, 0 candidates" in text and "screen off" in text
+
+
+def test_a_spread_of_which_only_the_lower_end_is_known() -> None:
+    assert wording.speedup(Snapshot(speedup=4.85, speedup_low=4.71)) == "4.85x (at least 4.71)"
+    assert wording.speedup(Snapshot(speedup=4.85)) == "4.85x"
 
 
 def test_progress_is_of_the_budget_that_ends_first() -> None:

@@ -180,6 +180,9 @@ def test_champion_survived_confirmation(store: Store) -> None:
     store.add_confirmation("a", dataclasses.replace(
         wrong, evaluation=dataclasses.replace(wrong.evaluation, verdict=Verdict.WRONG)))
     assert store.champion().key == "c"
+    barely = build.confirmation("c", 4e-3, 3.99e-3)
+    store.add_confirmation("c", barely)  # accepted, but its interval reaches below 1
+    assert store.champion() is None
     assert {r.key: r.verdict for r in store.rows()}["a"] is Verdict.WRONG
 
 
