@@ -1,0 +1,210 @@
+"""From a problem to a finished run: everything that ``evo run``, ``resume`` and ``check`` join together."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+from rich.console import Console
+
+from evo.bridge import DisplayBridge
+from evo.display import open_display
+from evo.engine import RunResult, Setup
+from evo.engine import run as run_engine
+from evo.problem import Problem, load_problem
+from evo.problem.budget import parse_budget
+from evo.search.ladder import late_ladder
+from evo.search.options import Options
+from evo.space import KernelSpace
+from evo.version import version
+from genome.counts import compulsory_bytes, flops
+from genome.errors import InputError, Refusal
+from genome.express import emit
+from genome.scheduled import Limits, Scheduled, schedule_kernel
+from gpu.evaluator import open_evaluator
+from gpu.interface import Evaluator, EvaluatorOptions, GateReport
+from gpu.records import DeviceInfo
+from mutators.catalogue import without
+from results import export, html, report
+from results.folders import run_folder
+from results.launcher import from_kernel
+from results.store import Store
+from results.units import duration
+from results.units import seconds as spell_seconds
+
+STATIC_SHARED = 49152  # bytes a block may use without opting in, on every NVIDIA device
+
+
+def run_problem(problem: Problem, options: Options, out: Path, console: Console | None = None) -> bool | None:
+    """Runs a search. True: something faster was confirmed; False: nothing was; None: interrupted."""
+    options.check()
+    console = console or Console(soft_wrap=True, highlight=False)
+    base = analyse(problem)
+    with evaluator_for(problem, base, options.seed) as evaluator:
+        base = replace(base, limits=limits_of(evaluator.device))
+        folder = run_folder(out, problem.name)
+        with Store.create(folder, describe(problem, options, base), environment(evaluator.device)) as store:
+            for line in opening(problem, options, evaluator.device, folder):
+                console.print(line, markup=False)
+            return _search(problem, options, base, evaluator, store, console, resume=False)
+
+
+def resume_run(run: Path, budget: str | None, console: Console | None = None) -> bool | None:
+    """Goes on with a run that was interrupted or killed; ``budget`` replaces the one it was given."""
+    console = console or Console(soft_wrap=True, highlight=False)
+    with Store.open(run) as store:
+        if store.status() == "finished" and budget is None:
+            raise InputError(f"{run} is finished", remedy="give it more with --budget, for example --budget 10m")
+        kept = store.problem
+        problem = load_problem(kept["path"], kept["backend"])
+        options = Options(**kept["options"])
+        if budget is not None:
+            more = parse_budget(budget)
+            options = replace(options, seconds=more.seconds, evaluations=more.evaluations)
+        base = analyse(problem)
+        if emit(base, language(problem)).key != kept["baseline"] or problem.text != kept["text"]:
+            raise InputError("the problem or its kernel was changed since this run began", file=str(kept["path"]),
+                             remedy="start a new run, or restore the files")
+        with evaluator_for(problem, base, options.seed) as evaluator:
+            base = replace(base, limits=limits_of(evaluator.device))
+            console.print(f"Going on with {store.folder} after {duration(store.elapsed())}", markup=False)
+            return _search(problem, options, base, evaluator, store, console, resume=True)
+
+
+def check_problem(problem: Problem, console: Console | None = None) -> GateReport:
+    """The gate alone: compiles, verifies and times the baseline."""
+    console = console or Console(soft_wrap=True, highlight=False)
+    base = analyse(problem)
+    with evaluator_for(problem, base, 0) as evaluator:
+        gate = evaluator.gate()
+        console.print(f"{problem.name} on {evaluator.device.name}: the baseline is usable.", markup=False)
+        for t in gate.evaluation.timings:
+            console.print(f"  size {t.size}: {spell_seconds(t.median)} "
+                          f"({spell_seconds(t.low)} to {spell_seconds(t.high)})", markup=False)
+        for line in report.roofline_lines(gate.evaluation.timings[:1], roofline(base, evaluator.device)):
+            console.print(line, markup=False)
+        console.print(f"  repeats {'agree bit for bit' if gate.deterministic else f'differ by {gate.spread:.2g} tolerances'}",
+                      markup=False)
+        for note in gate.notes:
+            console.print(f"  {note}", markup=False)
+        return gate
+
+
+def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
+            console: Console, *, resume: bool) -> bool | None:
+    space = KernelSpace(base, without(problem.veto), language(problem), with_sketches=options.sketches)
+    weights = tuple(s.weight for s in problem.workload.tune)
+    roof = roofline(base, evaluator.device)
+    setup = Setup(space, evaluator, weights, problem.objectives, limit_seconds=(roof.floor or (0.0, ""))[0])
+    display = DisplayBridge(open_display(console), problem.name, options.seconds, options.evaluations,
+                            problem.objectives)
+    try:
+        result = run_engine(setup, options, display, store, resume=resume)
+        if result.champion is not None and not result.interrupted:
+            display.message("measuring what each gene brings")
+            late_ladder(space, evaluator, store, result.champion, seconds=_ladder_seconds(options, result))
+    finally:
+        display.close()
+    for line in closing(store, result, roof):
+        console.print(line, markup=False)
+    return None if result.interrupted else result.champion is not None
+
+
+def _ladder_seconds(options: Options, result: RunResult) -> float:
+    """What is left of the budget, and a few seconds in any case: an unexplained winner is half a result."""
+    left = 60.0 if options.seconds is None else options.seconds - result.seconds
+    return min(60.0, max(10.0, left))
+
+
+# ------------------------------------------------------------------------------------------------------ parts
+def language(problem: Problem) -> str:
+    return "opencl" if problem.backend == "opencl" else "cuda"
+
+
+def analyse(problem: Problem) -> Scheduled:
+    """The kernel with its baseline schedule. Raises InputError when the back end cannot run it at all."""
+    base = schedule_kernel(problem.unit, problem.workload, problem.launch)
+    if problem.backend == "opencl":
+        try:
+            emit(base, "opencl")
+        except Refusal as r:
+            raise InputError(f"this kernel cannot run on the OpenCL back end: {r.reason}", file=problem.unit.file,
+                             line=r.loc.line or None, remedy="use --backend cuda on an NVIDIA GPU") from r
+    return base
+
+
+def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> Any:
+    flags = (*problem.flags, *(f"-I{path}" for path in problem.include))
+    options = EvaluatorOptions(flags=flags, seed=seed, constraints=problem.constraints)
+    return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)), options)
+
+
+def limits_of(device: DeviceInfo) -> Limits:
+    """Static shared memory stays within 48 KiB also where a device has more: the source must run on any GPU."""
+    return Limits(min(device.max_threads_per_block, 1024), device.max_block, device.max_grid,
+                  min(device.max_shared_bytes, STATIC_SHARED))
+
+
+def roofline(base: Scheduled, device: DeviceInfo) -> report.Roofline:
+    size = base.workload.tune[0]
+    work = flops(base.logical, base.workload, size) if base.logical.axes else 0.0
+    return report.Roofline(compulsory_bytes(base.logical, base.workload, size), work, device.bandwidth, device.flops)
+
+
+def describe(problem: Problem, options: Options, base: Scheduled) -> dict[str, Any]:
+    """What the run was asked to do, as it is kept in the store."""
+    w = problem.workload
+    sizes = {f"{kind}": [dict(s.values) for s in group] for kind, group in (("tune", w.tune), ("check", w.check))}
+    return {
+        "kernel": problem.name, "path": str(problem.path.resolve()), "text": problem.text, "backend": problem.backend,
+        "baseline": emit(base, language(problem)).key, "flags": list(problem.flags),
+        "objectives": list(problem.objectives), "constraints": list(problem.constraints), "veto": list(problem.veto),
+        "weights": {str(s): s.weight for s in w.tune}, "sizes": sizes, "exactness": w.exactness.name.lower(),
+        "tolerance": asdict(w.tolerance), "assume": list(w.assume), "assumed": list(problem.assumed),
+        "parameters": [asdict(p) for p in from_kernel(problem.unit.kernel, w)], "options": asdict(options),
+    }
+
+
+def environment(device: DeviceInfo) -> dict[str, Any]:
+    return {"device": asdict(device), "evo": version(), "python": platform.python_version(),
+            "system": platform.platform(), "numpy": numpy.__version__, "started": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+
+
+def opening(problem: Problem, options: Options, device: DeviceInfo, folder: Path) -> list[str]:
+    """What is said before anything runs."""
+    w = problem.workload
+    budget = " or ".join(t for t in (
+        duration(options.seconds) if options.seconds is not None else "",
+        f"{options.evaluations} evaluations" if options.evaluations is not None else "") if t)
+    lines = [f"Run folder: {folder}", f"Kernel {problem.name} on {device.name} ({device.backend})"]
+    if device.backend == "opencl":
+        lines.append("This is a practice run on the CPU: it finds, verifies and times real candidates, but what is "
+                     "fast here need not be fast on a GPU.")
+    lines += [f"Budget {budget}, seed {options.seed}, {options.agents} agents, policy {options.policy}, "
+              f"screen {'on' if options.screen else 'off'}",
+              f"Sizes: optimised for {', '.join(map(str, w.tune))}; checked at {', '.join(map(str, w.check)) or 'none'}",
+              f"Exactness: {w.exactness.name.lower()}; tolerance {w.tolerance.rtol:g} relative + "
+              f"{w.tolerance.atol_scale:g} of the output's RMS"]
+    return lines + [f"Assumed: {a}" for a in problem.assumed]
+
+
+def closing(store: Store, result: RunResult, roof: report.Roofline) -> list[str]:
+    """The last lines, after the files are written."""
+    files: Sequence[Path] = ()
+    following = f"evo show {store.folder}"
+    if result.champion is not None:
+        files = export.export(store, result.champion, store.folder)
+        following = f"evo pareto {store.folder}"
+    page = html.write(store, store.folder / "report.html", roof)
+    lines = report.final_lines(store, files=[*files, page], next_command=following, roofline=roof)
+    if result.interrupted:
+        lines.append(f"Interrupted; go on with: evo resume {store.folder}")
+    return lines
+
+
+__all__ = ["check_problem", "resume_run", "run_problem"]
