@@ -238,7 +238,7 @@ class Engine:
         base.outcome = Outcome(Verdict.OK, gains.medians(e), gains.spread(e), e.resources.spill_bytes, 0.0,
                                potential(expression.features, expression.features))
         if self.screen is not None:
-            self.screen.learn(base.row, 0.0, True, None, True)
+            self.screen.learn(base.row, 0.0, True)
         for a in self.arena.agents:
             a.population.add(self._member(base))
 
@@ -273,6 +273,7 @@ class Engine:
     def _plan(self) -> bool:
         """Fills the backlog with one batch; False when no agent had anything new."""
         if self.screen is not None:
+            self.screen.refit()
             self.screen.start_batch()
         planned: set[str] = {p.expression.key for p, _ in self.backlog}
         lanes: list[deque[tuple[Proposal, Choice]]] = []
@@ -300,7 +301,7 @@ class Engine:
 
     def _choose(self, pool: Sequence[Proposal], places: int) -> list[tuple[Proposal, Choice]]:
         if self.screen is None:
-            return [(p, Choice(i, None, True)) for i, p in enumerate(pool[:places])]
+            return [(p, Choice(i)) for i, p in enumerate(pool[:places])]
         rows = [self.vocabulary.row(p.expression.features, p.expression.genome) for p in pool]
         return [(pool[c.index], c) for c in self.screen.select(rows, places)]
 
@@ -329,7 +330,7 @@ class Engine:
         key = f"c{self.serial:06d}"
         d = proposal.draft
         record = Record(key, proposal.agent, d.parents, d.operation, x.genome, x.key, x.features, d.trace,
-                        self.vocabulary.row(x.features, x.genome), choice.predicted, choice.explored, program.key)
+                        self.vocabulary.row(x.features, x.genome), choice, program.key)
         self.store.add_candidate(self._candidate(key, proposal.agent, d.parents, d.operation, x, program, choice))
         self.memory.add(record)
         self.flying[key] = record
@@ -356,7 +357,7 @@ class Engine:
         self.memory.judge(record, e, potential(record.features, self.memory.baseline.features))
         agent = self.arena.agent(record.agent)
         if self.screen is not None:
-            self.screen.learn(record.row, record.gain, record.timed, record.predicted, record.explored)
+            self.screen.learn(record.row, record.gain, record.timed, record.choice)
         parent = self.memory.records.get(record.parents[0] if record.parents else BASELINE, self.memory.baseline)
         step = Step(parent.outcome, record.outcome, self.memory.weights, self.setup.reward_weights)
         value = self.setup.reward(step)
@@ -406,8 +407,6 @@ class Engine:
         return True
 
     def _end_round(self) -> None:
-        if self.screen is not None:
-            self.screen.refit()
         for event in self.arena.end_round():
             self.store.event(event.kind, {"agent": event.agent, **event.data})
             if event.kind in ("eliminated", "born", "restarted"):
@@ -486,12 +485,12 @@ class Engine:
     def _remember(self, c: Candidate, trace: Trace) -> Record:
         x = self.space.express(c.genome)
         return Record(c.key, c.agent, c.parents, c.operation, c.genome, x.key, c.features, trace,
-                      self.vocabulary.row(c.features, c.genome), c.predicted, c.explored)
+                      self.vocabulary.row(c.features, c.genome), Choice(0, c.predicted, None, c.explored))
 
     def _replay(self, r: Record, e: Evaluation) -> None:
         self.memory.judge(r, e, potential(r.features, self.memory.baseline.features))
         if self.screen is not None:
-            self.screen.learn(r.row, r.gain, r.timed, r.predicted, r.explored)
+            self.screen.learn(r.row, r.gain, r.timed, r.choice)
         self._champion(r)
 
     def _restore(self, state: dict[str, Any]) -> None:

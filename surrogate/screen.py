@@ -7,17 +7,18 @@ so that its judgement stays testable and its blind spots get measured. It never 
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from surrogate.features import Row, nearest
-from surrogate.model import TreeEnsemble
+from surrogate.model import TreeEnsemble, Vector
 from surrogate.rank import spearman
 
-MINIMUM = 24  # measured rows before the first fit
+MINIMUM = 16  # measured rows before the first fit
 WINDOW = 48  # fresh predictions that the running correlation is taken over
 ENOUGH = 12  # fresh predictions before the screen may act
 START, STOP = 0.4, 0.15  # running correlation to act and to abstain again
@@ -38,25 +39,44 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """``index`` into the pool, the predicted gain (None before the first fit), chosen without the model or not."""
+class Pair:
+    """A prediction made before its measurement, with the measurement."""
 
-    index: int
-    predicted: float | None
+    predicted: float
+    measured: float
     explored: bool
 
 
-class Screen:
-    """``factor``: proposals wanted per place while active; ``explore``: the share drawn without the model;
-    ``optimism``: standard deviations added to the mean."""
+@dataclass(frozen=True)
+class Choice:
+    """``index`` into the pool; the predicted gain (a failure counts FAILED) and the ensemble's spread, None before the
+    first fit; chosen without the model or not."""
 
-    def __init__(self, model: TreeEnsemble, *, factor: int = 4, explore: float = 0.25, optimism: float = 0.5,
-                 apart: float = 0.02) -> None:
-        self.model, self.factor, self.explore, self.optimism, self.apart = model, factor, explore, optimism, apart
+    index: int
+    predicted: float | None = None
+    spread: float | None = None
+    explored: bool = True
+
+
+def expected_improvement(mean: Vector, std: Vector, best: float) -> Vector:
+    """E[max(0, gain - best)] for a normal gain: prefers what is good or uncertain, shape as ``mean``."""
+    z = (mean - best) / std
+    cdf = np.asarray([0.5 * math.erfc(-v / math.sqrt(2.0)) for v in z])
+    return np.asarray(std * (z * cdf + np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)))
+
+
+class Screen:
+    """``factor``: proposals wanted per place while active; ``explore``: the share drawn without the model; ``apart``:
+    candidates nearer than this (see :func:`surrogate.features.distance`) are near-duplicates."""
+
+    def __init__(self, model: TreeEnsemble, *, factor: int = 4, explore: float = 0.25, apart: float = 0.02) -> None:
+        self.model, self.factor, self.explore, self.apart = model, factor, explore, apart
         self.rows: list[Row] = []
         self.gains: list[float] = []
         self.ok: list[bool] = []
-        self.fresh: deque[tuple[float, float, bool]] = deque(maxlen=WINDOW)  # predicted, measured, random share
+        self.best = 0.0
+        self.fresh: deque[Pair] = deque(maxlen=WINDOW)
+        self.errors: deque[float] = deque(maxlen=WINDOW)  # (measured - predicted) / spread of fresh successes
         self.batch: list[tuple[float, float]] = []
         self.last: float | None = None
         self.active = False
@@ -64,6 +84,49 @@ class Screen:
         self.pool = self.chosen = 0
         self.debt = 0.0  # exploration owed
 
+    # ----------------------------------------------------------------------------------------------- learning
+    def learn(self, row: Row, gain: float, ok: bool, choice: Choice | None = None) -> None:
+        """A measured candidate; ``choice`` holds what was said before it was measured."""
+        self.rows.append(row)
+        self.gains.append(gain if ok else math.nan)
+        self.ok.append(ok)
+        if ok:
+            self.best = max(self.best, gain)
+        if choice is None or choice.predicted is None:
+            return
+        measured = gain if ok else FAILED
+        self.fresh.append(Pair(choice.predicted, measured, choice.explored))
+        self.batch.append((choice.predicted, measured))
+        if ok and choice.spread:
+            self.errors.append((gain - choice.predicted) / choice.spread)
+
+    def refit(self) -> None:
+        """Trains when the data grew by an eighth (at least 8 rows), and decides whether to act."""
+        n = len(self.rows)
+        if len(self.batch) >= 8:
+            self.last = spearman(*zip(*self.batch, strict=True))
+            self.batch = []
+        if n >= MINIMUM and n - self.fitted >= max(8, n // 8):
+            self.model.fit(self.rows, self.gains, self.ok)
+            self.fitted = n
+        if self.model.trained and len(self.fresh) >= ENOUGH:
+            best = max((r for r in self.running() if r is not None), default=0.0)
+            self.active = best >= (STOP if self.active else START)
+
+    def running(self) -> tuple[float | None, float | None]:
+        """Rank correlation over the fresh window, and over its random share (None below 8 pairs). The second matters
+        once the screen acts: among what it chose itself the range is restricted and the correlation low."""
+        chance = [p for p in self.fresh if p.explored]
+        return _correlation(self.fresh), _correlation(chance) if len(chance) >= 8 else None
+
+    @property
+    def calibration(self) -> float:
+        """By how much the ensemble understates its errors (at least 1), from the fresh predictions."""
+        if len(self.errors) < ENOUGH:
+            return 2.0
+        return max(1.0, float(np.sqrt(np.mean(np.square(self.errors)))))
+
+    # ----------------------------------------------------------------------------------------------- choosing
     def start_batch(self) -> None:
         self.pool = self.chosen = 0
 
@@ -71,72 +134,45 @@ class Screen:
         """How many proposals to ask for: no surplus while abstaining, which would only cost time."""
         return places * self.factor if self.active else places
 
-    def learn(self, row: Row, gain: float, ok: bool, predicted: float | None, explored: bool) -> None:
-        """A measured candidate; ``predicted`` is what was said before it was measured."""
-        self.rows.append(row)
-        self.gains.append(gain if ok else float("nan"))
-        self.ok.append(ok)
-        if predicted is not None:
-            measured = gain if ok else FAILED
-            self.fresh.append((predicted, measured, explored))
-            self.batch.append((predicted, measured))
-
-    def refit(self) -> None:
-        """Trains when the data grew by an eighth (at least 8 rows), and decides whether to act."""
-        n = len(self.rows)
-        if len(self.batch) >= 6:
-            self.last = spearman(*zip(*self.batch, strict=True))
-            self.batch = []
-        if n >= MINIMUM and n - self.fitted >= max(8, n // 8):
-            self.model.fit(self.rows, self.gains, self.ok)
-            self.fitted = n
-        everything, chance = self.running()
-        if len(self.fresh) >= ENOUGH and self.model.trained:
-            best = max((r for r in (everything, chance) if r is not None), default=0.0)
-            self.active = best >= (STOP if self.active else START)
-
-    def running(self) -> tuple[float | None, float | None]:
-        """Rank correlation over the fresh window, and over its random share (None below 8 pairs)."""
-        pairs = list(self.fresh)
-        everything = spearman([p for p, _, _ in pairs], [m for _, m, _ in pairs])
-        chance = [(p, m) for p, m, r in pairs if r]
-        return everything, spearman([p for p, _ in chance], [m for _, m in chance]) if len(chance) >= 8 else None
-
-    def predict(self, rows: Sequence[Row]) -> tuple[list[float], list[float]]:
-        """Expected gain (failures count FAILED) and its optimistic score."""
+    def select(self, rows: Sequence[Row], places: int) -> list[Choice]:
+        """``places`` of the pool, which is in the policy's order. Exploration takes the first of it (the policy's own
+        choice); the rest go by expected improvement over the best so far times the chance of success, near-duplicates
+        of what is chosen already last."""
+        places = min(places, len(rows))
+        self.pool += len(rows)
+        self.chosen += places
+        if not self.model.trained or not rows:
+            return [Choice(i) for i in range(places)]
         mean, std, p = self.model.predict(rows)
         value = p * mean + (1.0 - p) * FAILED
-        return [float(v) for v in value], [float(v) for v in value + self.optimism * std * p]
 
-    def select(self, rows: Sequence[Row], places: int) -> list[Choice]:
-        """``places`` of the pool, the pool in the policy's order. Exploration takes the first of what is left (the
-        policy's own choice); the rest go by score, near-duplicates of what is chosen already last."""
-        self.pool += len(rows)
-        places = min(places, len(rows))
-        self.chosen += places
-        if not self.model.trained:
-            return [Choice(i, None, True) for i in range(places)]
-        value, score = self.predict(rows)
+        def choice(i: int, explored: bool) -> Choice:
+            return Choice(i, float(value[i]), float(std[i]), explored)
+
         if not self.active or len(rows) <= places:
-            return [Choice(i, value[i], True) for i in range(places)]
+            return [choice(i, True) for i in range(places)]
         self.debt += self.explore * places
-        free = int(self.debt)
+        free = min(int(self.debt), places)
         self.debt -= free
-        chosen: list[Choice] = [Choice(i, value[i], True) for i in range(min(free, places))]
-        left = [int(i) for i in np.argsort(-np.asarray(score), kind="stable") if i >= len(chosen)]
-        taken = [rows[c.index] for c in chosen]
+        chosen = [choice(i, True) for i in range(free)]
+        taken = [rows[i] for i in range(free)]
+        score = p * expected_improvement(mean, std * self.calibration, self.best)
         near: list[int] = []
-        for i in left:
+        for i in (int(i) for i in np.argsort(-score, kind="stable") if i >= free):
             if len(chosen) == places:
                 break
             if nearest(rows[i], taken) < self.apart:
                 near.append(i)
                 continue
-            chosen.append(Choice(i, value[i], False))
+            chosen.append(choice(i, False))
             taken.append(rows[i])
-        chosen += [Choice(i, value[i], False) for i in near[: places - len(chosen)]]
-        return chosen
+        return chosen + [choice(i, False) for i in near[: places - len(chosen)]]
 
     def report(self) -> Report:
         everything, chance = self.running()
         return Report(self.active, self.pool, self.chosen, self.last, everything, chance, len(self.rows))
+
+
+def _correlation(pairs: Iterable[Pair]) -> float | None:
+    pairs = list(pairs)
+    return spearman([p.predicted for p in pairs], [p.measured for p in pairs])

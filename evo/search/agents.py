@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evo.search.context import Situation
+from evo.search.context import Situation, vector
 from evo.search.draws import Draws
 from evo.search.policy import BanditPolicy, Policy, UniformPolicy
 from evo.search.population import Population
@@ -59,7 +59,7 @@ class Agent:
         v = Variation(self.space, self.policy, self.population, self.draws, self.strategy.horizon)
         for _ in range(ATTEMPTS):
             parent = self.population.parent(self.draws, self.strategy.elitism)
-            draft = v.draft(parent, situation(parent))
+            draft = v.draft(parent, vector(situation(parent)))
             if draft is None:
                 continue
             expression = self.space.express(draft.genome)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import mannwhitneyu
-
 from evo.search.agents import Agent, Tally
 from evo.search.draws import Draws
 from evo.search.policy import BanditPolicy
+from evo.search.significance import mann_whitney_less
 from evo.search.strategies import Strategy, varied
 
 VERIFIED = 8  # candidates per agent and round
@@ -45,14 +44,14 @@ class Arena:
 
     # ------------------------------------------------------------------------------------------------- shares
     def shares(self) -> dict[str, float]:
-        """What part of the proposals each agent makes: half equally, half by the level of its best against the
+        """What part of the proposals each agent makes: 70 % equally, the rest by the level of its best against the
         others' (a softmax of gains), so that the weak still get enough to be judged fairly."""
         best = {a.name: (a.population.best.gain if a.population.best is not None else 0.0) for a in self.agents}
         top = max(best.values())
         weight = {n: math.exp((g - top) / 0.3) for n, g in best.items()}
         total = sum(weight.values())
         n = len(self.agents)
-        return {a: 0.5 / n + 0.5 * w / total for a, w in weight.items()}
+        return {a: 0.7 / n + 0.3 * w / total for a, w in weight.items()}
 
     def next_agents(self, places: int) -> dict[str, int]:
         """Places of the next batch by smooth weighted round robin over the shares."""
@@ -113,7 +112,7 @@ class Arena:
         strong, weak = max(judged, key=lambda a: mean[a.name]), min(judged, key=lambda a: mean[a.name])
         if strong is weak or _best(weak) >= _best(strong):
             return []
-        p = float(mannwhitneyu(self.history[weak.name], self.history[strong.name], alternative="less").pvalue)
+        p = mann_whitney_less(self.history[weak.name], self.history[strong.name])
         if p >= SIGNIFICANCE / (len(judged) - 1):  # the pair was picked among several: Bonferroni
             return []
         winner = max(judged, key=_best)

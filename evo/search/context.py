@@ -77,5 +77,15 @@ Vector = NDArray[np.float64]
 
 def vector(situation: Situation, kind: str = "") -> Vector:
     """The context of a decision in ``situation``, of shape (SIZE,); ``kind`` is the site's where there is one."""
-    values = [f(situation) for _, f in TERMS] + [1.0 if kind == k else 0.0 for k in KINDS]
-    return np.asarray(values, dtype=np.float64)
+    out = np.zeros(SIZE)
+    out[: len(TERMS)] = [f(situation) for _, f in TERMS]
+    return at_site(out, kind)
+
+
+def at_site(context: Vector, kind: str) -> Vector:
+    """The same situation at a site of this kind; no copy where the kind is none of the schema's."""
+    if kind not in KINDS:
+        return context
+    out = context.copy()
+    out[len(TERMS) + KINDS.index(kind)] = 1.0
+    return out

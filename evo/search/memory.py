@@ -11,6 +11,7 @@ from evo.search.reward import Outcome
 from genome.gene import Genome
 from gpu.records import Evaluation, Verdict
 from surrogate.features import Row
+from surrogate.screen import Choice
 
 BASELINE = "baseline"
 
@@ -29,8 +30,7 @@ class Record:
     features: Mapping[str, float]
     trace: Trace = field(default_factory=Trace)
     row: Row = field(default_factory=dict)
-    predicted: float | None = None
-    explored: bool = False
+    choice: Choice | None = None
     program_key: str = ""
     evaluation: Evaluation | None = None
     timed: bool = False

@@ -1,7 +1,7 @@
 """Discounted Bayesian linear regression: what one arm of the bandit believes about its reward.
 
-Model: ``y = x . theta + noise``, prior ``theta ~ N(prior_mean, I / strength)``, noise variance estimated from the
-residuals with a prior worth ``NOISE_WEIGHT`` observations. Old observations fade by ``discount`` per step of the
+Model: ``y = x . theta + noise``, prior ``theta ~ N((prior, 0, ...), diag(level^2, slope^2, ...))``, noise variance
+estimated from the residuals with a prior worth ``NOISE_WEIGHT`` observations. Old observations fade by ``discount`` per step of the
 *policy's* clock, not of the arm's: an arm that is not pulled grows uncertain again and is retried when the landscape
 has moved (D-LinUCB, Russac et al. 2019). Written in NumPy because scikit-learn's ``BayesianRidge`` has neither
 incremental updates nor discounting: it refits from all data, about 1 ms an arm against 20 us here, and a proposal
@@ -23,9 +23,11 @@ NOISE_WEIGHT = 8.0
 class LinearPosterior:
     """Sufficient statistics of one arm; ``size`` is the length of the context."""
 
-    def __init__(self, size: int, *, prior: float = 0.0, strength: float = 4.0, noise: float = 0.3,
-                 discount: float = 0.997) -> None:
-        self.size, self.strength, self.noise, self.discount = size, strength, noise, discount
+    def __init__(self, size: int, *, prior: float = 0.0, level: float = 0.35, slope: float = 0.15,
+                 noise: float = 0.3, discount: float = 0.997) -> None:
+        self.size, self.noise, self.discount = size, noise, discount
+        self.precision = np.full(size, slope**-2)
+        self.precision[0] = level**-2
         self.prior = np.zeros(size)
         self.prior[0] = prior  # the first coordinate of a context is the constant 1
         self.s = np.zeros((size, size))
@@ -54,9 +56,10 @@ class LinearPosterior:
     def _solve(self) -> tuple[Vector, Vector]:
         if self._mean is None or self._factor is None:
             v = self.variance
-            precision = self.s / v + self.strength * np.eye(self.size)
-            self._factor = np.linalg.cholesky(precision)
-            self._mean = np.linalg.solve(precision, self.r / v + self.strength * self.prior)
+            precision = self.s / v + np.diag(self.precision)
+            inverse = np.linalg.inv(np.linalg.cholesky(precision))  # precision^-1 = inverse.T @ inverse
+            self._factor = inverse
+            self._mean = inverse.T @ (inverse @ (self.r / v + self.precision * self.prior))
         return self._mean, self._factor
 
     def mean(self, x: Vector, clock: int = 0) -> float:
@@ -66,14 +69,14 @@ class LinearPosterior:
     def std(self, x: Vector, clock: int = 0) -> float:
         """Standard deviation of ``x . theta`` (the noise not included)."""
         self._fade(clock)
-        w = np.linalg.solve(self._solve()[1], x)
+        w = self._solve()[1] @ x
         return float(np.sqrt(w @ w))
 
     def sample(self, normal: Vector, scale: float = 1.0, clock: int = 0) -> Vector:
         """A draw of theta, made from a standard normal vector; ``scale`` is the exploration temperature."""
         self._fade(clock)
         mean, factor = self._solve()
-        return np.asarray(mean + scale * np.linalg.solve(factor.T, normal))
+        return np.asarray(mean + scale * (normal @ factor))
 
     def learn(self, x: Vector, y: float, clock: int = 0, weight: float = 1.0) -> None:
         self._fade(clock)

@@ -12,7 +12,7 @@ from typing import Any
 
 from deap import base
 
-from evo.search.context import Situation, vector
+from evo.search.context import Vector, at_site
 from evo.search.draws import Draws
 from evo.search.policy import Option, Policy, Trace, ValueChoice
 from evo.search.population import Population
@@ -60,16 +60,15 @@ class Variation:
                 names.append("exchange")
         return names
 
-    def draft(self, parent: Any, situation: Situation) -> Draft | None:
+    def draft(self, parent: Any, x: Vector) -> Draft | None:
         """One attempt: the policy picks the operation, the operator does the rest."""
         names = self.applicable(parent)
         if not names:
             return None
-        x = vector(situation)
         arms = [Option(f"operation:{n}", x) for n in names]
         i = self.policy.choose(arms, self.draws)
-        operator: Callable[[Any, Situation], Draft | None] = getattr(self.toolbox, names[i])
-        made = operator(parent, situation)
+        operator: Callable[[Any, Vector], Draft | None] = getattr(self.toolbox, names[i])
+        made = operator(parent, x)
         if made is None:
             self.policy.refused(Trace((arms[i],)), 0.5)
             return None
@@ -77,7 +76,7 @@ class Variation:
         return Draft(made.genome, made.parents, names[i], trace, made.length)
 
     # ------------------------------------------------------------------------------------ the engineer's choices
-    def gene(self, at: Expression, situation: Situation) -> tuple[Gene, Trace] | None:
+    def gene(self, at: Expression, x: Vector) -> tuple[Gene, Trace] | None:
         """Architect: a direction. Engineer: a mutator and kind of site, the site, the parameters."""
         places = self.space.places(at)
         if not places:
@@ -85,13 +84,12 @@ class Variation:
         by_direction: dict[str, list[Place]] = {}
         for p in places:
             by_direction.setdefault(p.direction.value, []).append(p)
-        x = vector(situation)
         directions = [Option(f"direction:{d}", x) for d in by_direction]
         i = self.policy.choose(directions, self.draws)
         pairs: dict[tuple[str, str], list[str]] = {}
         for p in list(by_direction.values())[i]:
             pairs.setdefault((p.mutator, p.kind), []).append(p.site)
-        mutators = [Option(f"mutator:{m}", vector(situation, kind)) for m, kind in pairs]
+        mutators = [Option(f"mutator:{m}", at_site(x, kind)) for m, kind in pairs]
         j = self.policy.choose(mutators, self.draws)
         (mutator, kind), sites = list(pairs.items())[j]
         values: list[ValueChoice] = []
@@ -115,32 +113,31 @@ class Variation:
         return ""
 
 
-def append(v: Variation, parent: Any, situation: Situation) -> Draft | None:
-    made = v.gene(v.space.express(tuple(parent)), situation)
+def append(v: Variation, parent: Any, x: Vector) -> Draft | None:
+    made = v.gene(v.space.express(tuple(parent)), x)
     if made is None:
         return None
     return Draft((*parent, made[0]), (parent.key,), "append", made[1], len(parent) + 1)
 
 
-def sketch(v: Variation, parent: Any, situation: Situation) -> Draft | None:
-    x = vector(situation)
+def sketch(v: Variation, parent: Any, x: Vector) -> Draft | None:
     arms = [Option(f"sketch:{s}", x) for s in v.space.sketches]
     i = v.policy.choose(arms, v.draws)
     return Draft(v.space.sketch(v.space.sketches[i], v.draws), ("baseline",), "sketch", Trace((arms[i],)))
 
 
-def replace(v: Variation, parent: Any, situation: Situation) -> Draft | None:
+def replace(v: Variation, parent: Any, x: Vector) -> Draft | None:
     i = v.draws.below(len(parent))
-    made = v.gene(v.space.express(tuple(parent[:i])), situation)
+    made = v.gene(v.space.express(tuple(parent[:i])), x)
     if made is None:
         return None
     return Draft((*parent[:i], made[0], *parent[i + 1:]), (parent.key,), "replace", made[1])
 
 
-def reparameterise(v: Variation, parent: Any, situation: Situation) -> Draft | None:
+def reparameterise(v: Variation, parent: Any, x: Vector) -> Draft | None:
     """Changes one to three coordinates: the first in a gene of the policy's choice, the others anywhere."""
     tunable = [i for i, g in enumerate(parent) if g.params]
-    arms = [Option(f"tune:{parent[i].mutator}", vector(situation)) for i in tunable]
+    arms = [Option(f"tune:{parent[i].mutator}", x) for i in tunable]
     j = v.policy.choose(arms, v.draws)
     picked = [tunable[j]]
     for chance in (0.4, 0.4):
@@ -180,13 +177,13 @@ def _near(old: ParamValue | None, domain: tuple[ParamValue, ...]) -> tuple[Param
     return tuple(domain[j] for j in (i - 1, i + 1) if 0 <= j < len(domain))
 
 
-def delete(v: Variation, parent: Any, situation: Situation) -> Draft | None:
-    arms = [Option(f"drop:{g.mutator}", vector(situation)) for g in parent]
+def delete(v: Variation, parent: Any, x: Vector) -> Draft | None:
+    arms = [Option(f"drop:{g.mutator}", x) for g in parent]
     i = v.policy.choose(arms, v.draws)
     return Draft((*parent[:i], *parent[i + 1:]), (parent.key,), "delete", Trace((arms[i],)))
 
 
-def splice(v: Variation, parent: Any, situation: Situation) -> Draft | None:
+def splice(v: Variation, parent: Any, x: Vector) -> Draft | None:
     """A head of one parent and a tail of another; what the head makes illegal in the tail is dropped."""
     other = v.population.mate(v.draws, parent)
     if other is None or len(other) == 0:
@@ -196,7 +193,7 @@ def splice(v: Variation, parent: Any, situation: Situation) -> Draft | None:
     return Draft(tuple(genome[: v.horizon]), (parent.key, other.key), "splice", Trace())
 
 
-def exchange(v: Variation, parent: Any, situation: Situation) -> Draft | None:
+def exchange(v: Variation, parent: Any, x: Vector) -> Draft | None:
     """Uniform crossover of the parameters of two members of one skeleton."""
     other = v.population.sibling(v.draws, parent)
     if other is None:
@@ -212,7 +209,7 @@ def exchange(v: Variation, parent: Any, situation: Situation) -> Draft | None:
     return Draft(tuple(genes), (parent.key, other.key), "exchange", Trace(), len(parent))
 
 
-def swap(v: Variation, parent: Any, situation: Situation) -> Draft | None:
+def swap(v: Variation, parent: Any, x: Vector) -> Draft | None:
     i, j = sorted(v.draws.sample(range(len(parent)), 2))
     genes = list(parent)
     genes[i], genes[j] = genes[j], genes[i]
