@@ -74,8 +74,8 @@ def _emit(node: ast.expr, names: Mapping[str, tuple[str, bool]]) -> tuple[str, b
                 return f"static_cast<long long>({' && '.join(tests)})", True
         case ast.IfExp(test=test, body=body, orelse=other):
             (a, i), (b, j) = _emit(body, names), _emit(other, names)
-            kind = _kind(i and j)
-            return f"({_emit(test, names)[0]} != 0 ? {kind}({a}) : {kind}({b}))", i and j
+            whole = i and j
+            return f"({_emit(test, names)[0]} != 0 ? {_as(whole, (a, i))} : {_as(whole, (b, j))})", whole
         case ast.Call(func=ast.Name(id=name), args=args):
             return _call(name, [_emit(a, names) for a in args])
         case ast.BinOp(left=left, op=op, right=right):
@@ -83,13 +83,14 @@ def _emit(node: ast.expr, names: Mapping[str, tuple[str, bool]]) -> tuple[str, b
     raise ExpressionError(f"'{ast.unparse(node)}' has no counterpart in C++")
 
 
-def _kind(whole: bool) -> str:
-    return "static_cast<long long>" if whole else "static_cast<double>"
+def _as(whole: bool, value: tuple[str, bool]) -> str:
+    """A value where others are ``double`` becomes one itself; nothing ever becomes an integer."""
+    return value[0] if whole == value[1] else f"static_cast<double>({value[0]})"
 
 
 def _call(name: str, args: list[tuple[str, bool]]) -> tuple[str, bool]:
     whole = all(w for _, w in args)
-    texts = [f"{_kind(whole)}({t})" for t, _ in args]
+    texts = [_as(whole, a) for a in args]
     if name == "abs" and len(args) == 1:
         return f"evo_detail::magnitude({texts[0]})", whole
     if name == "ceil_div" and len(args) == 2:
@@ -109,7 +110,7 @@ def _binary(op: ast.operator, left: tuple[str, bool], right: tuple[str, bool]) -
     whole = i and j
     if type(op) in _PLAIN:
         return f"({a} {_PLAIN[type(op)]} {b})", whole
-    a, b = f"{_kind(whole)}({a})", f"{_kind(whole)}({b})"
+    a, b = _as(whole, left), _as(whole, right)
     match op:
         case ast.Div() | ast.FloorDiv() if whole:
             return f"evo_detail::idiv({a}, {b})", True

@@ -166,6 +166,6 @@ def test_expressions_mean_the_same_in_cxx(texts: list[str]) -> None:
 
 def test_floats_in_cxx() -> None:
     assert cxx.expression("alpha / 2", {"alpha": ("alpha", False)}) == (
-        "(static_cast<double>(alpha) / static_cast<double>(2LL))", False)
+        "(alpha / static_cast<double>(2LL))", False)
     with pytest.raises(InputError, match="uses beta"):
         cxx.expression("beta", {})
