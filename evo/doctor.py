@@ -62,15 +62,16 @@ def _finding(name: str, title: str, answer: Answer, gpu: bool) -> Finding:
     text = answer.text
     if name == "pycuda" and not gpu:
         text += "; needed with an NVIDIA GPU only"
-    return Finding(title, "missing" if needed else "note", text, answer.fix if needed or gpu or name in OPTIONAL else "")
+    fix = answer.fix if needed or gpu or name in OPTIONAL else ""
+    return Finding(title, "missing" if needed else "note", text, fix)
 
 
 def system() -> Finding:
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
         return Finding("System", "ok", machine)
-    return Finding("System", "note", f"{machine}: PoCL, Oclgrind and NVRTC come as wheels for Linux x86-64 only; reading "
-                                     "runs works, running kernels needs an OpenCL driver of your own",
+    return Finding("System", "note", f"{machine}: PoCL, Oclgrind and NVRTC come as wheels for Linux x86-64 only; "
+                                     "reading runs works, running kernels needs an OpenCL driver of your own",
                    "use Linux x86-64 or WSL2")
 
 

@@ -83,7 +83,7 @@ def nvrtc() -> Answer:
     except ImportError as e:
         return Answer(False, f"cuda-bindings cannot be imported: {e}", fix)
     folders = header_folders()
-    source = b"#include <cuda_fp16.h>\nextern \"C\" __global__ void k(half* x) { x[threadIdx.x] = __float2half(1.0f); }\n"
+    source = b"#include <cuda_fp16.h>\n__global__ void k(half* x) { x[threadIdx.x] = __float2half(1.0f); }\n"
     try:
         status, program = api.nvrtcCreateProgram(source, b"k.cu", 0, [], [])
         flags = [b"--gpu-architecture=sm_90", *(f"-I{f}".encode() for f in folders)]

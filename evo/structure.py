@@ -26,7 +26,8 @@ TRIALS = 60  # parameter choices tried at a site before it is called refused
 def of_unit(unit: SourceUnit) -> list[str]:
     """What the text alone tells: parameters, loops, statements that are kept as they are."""
     kernel = unit.kernel
-    lines = [f"{unit.file}:{kernel.loc.line}: {kernel.name}({', '.join(f'{spell(p.type)} {p.name}' for p in kernel.params)})"]
+    parameters = ", ".join(f"{spell(p.type)} {p.name}" for p in kernel.params)
+    lines = [f"{unit.file}:{kernel.loc.line}: {kernel.name}({parameters})"]
     lines += _section("loops", _loops(kernel.body))
     lines += _section("kept as text (transforms that would have to look inside refuse)", _opaque(kernel.body))
     if unit.other_kernels:

@@ -79,6 +79,7 @@ for bin in $(echo "$PATH" | tr ':' ' ') ${CUDA_HOME:+"$CUDA_HOME/bin"} /usr/loca
     fi
 done
 if [ -z "$headers" ]; then
+    pip_install 'nvidia-cuda-profiler-api>=13.0,<14'    # cudaProfiler.h, 21 kB
     headers=$("$py" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/nvidia/cu13/include
     [ -f "$headers/cuda.h" ] || fail "no CUDA headers were found; install the CUDA toolkit, or: .venv/bin/pip install nvidia-cuda-runtime nvidia-cuda-crt"
 fi

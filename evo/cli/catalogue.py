@@ -16,9 +16,9 @@ def add_to(app: typer.Typer) -> None:
     @app.command("mutators")
     def mutators(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
         """List the transforms: direction, exactness, parameters, before → after."""
-        from mutators.catalogue import all_mutators
+        from mutators.catalogue import CATALOGUE
 
-        found = [describe(m) for m in all_mutators()]
+        found = [describe(m) for m in CATALOGUE.values()]
         if as_json:
             sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
             return

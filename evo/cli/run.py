@@ -25,8 +25,8 @@ class PolicyKind(str, Enum):
 Out = Annotated[Path, typer.Option("--out", help="The folder that runs/ is made in.", show_default="this folder")]
 PathArgument = Annotated[Path, typer.Argument(help="A folder with an evo.toml, a problem file, or a .cu file.",
                                               show_default=False)]
-BackEndOption = Annotated[BackEnd, typer.Option("--backend", help="What to run on; auto takes an NVIDIA GPU if there is "
-                                                                  "one, else OpenCL.")]
+BackEndOption = Annotated[BackEnd, typer.Option("--backend", help="What to run on; auto takes an NVIDIA GPU if there "
+                                                                  "is one, else OpenCL.")]
 
 
 def add_to(app: typer.Typer) -> None:

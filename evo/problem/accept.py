@@ -10,8 +10,8 @@ from evo.problem.budget import DEFAULT, REMEDY, Budget, parse_budget
 from evo.problem.table import Table, nearest
 from genome.expressions import ExpressionError, names, parse
 from genome.workload import Argument, Exactness, Tolerance
+from results.pareto import OBJECTIVES
 
-OBJECTIVES = ("latency", "registers", "shared_bytes", "spill_bytes", "stack_bytes", "code_bytes")
 MEASURES = ("registers", "spill_bytes", "stack_bytes", "shared_bytes", "occupancy", "threads")
 DISJOINT = re.compile(r"disjoint\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 
@@ -68,7 +68,8 @@ def _tolerance(t: Table, arguments: tuple[Argument, ...], assumed: list[str]) ->
     given = t.table("tolerance")
     given.only("rtol", "atol_scale")
     if not given.values and kinds:
-        assumed.append(f"tolerance: {default.rtol:g} relative + {default.atol_scale:g} of the output's root mean square")
+        assumed.append(f"tolerance: {default.rtol:g} relative + {default.atol_scale:g} of the output's root mean "
+                       "square")
     return Tolerance(given.number("rtol", default.rtol), given.number("atol_scale", default.atol_scale))
 
 

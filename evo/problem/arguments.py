@@ -14,7 +14,8 @@ from genome.workload import Argument
 
 ROLES = ("in", "out", "inout")
 DTYPES = tuple(dict.fromkeys(NUMPY.values()))
-INITS = 'write "normal", "uniform", "zeros", "constant:V", "integers:LO:HI", "permutation", "file.npy" or "file.py:function"'
+INITS = ('write "normal", "uniform", "zeros", "constant:V", "integers:LO:HI", "permutation", "file.npy" or '
+         '"file.py:function"')
 
 
 def read_arguments(args: Table, kernel: ir.Kernel, folder: Path, assumed: list[str]) -> tuple[Argument, ...]:

@@ -87,14 +87,17 @@ def _grid(kernel: ir.Kernel) -> list[str]:
     """An expression for each grid axis that the kernel uses: from guards ``coordinate < scalar``, "?" where there is
     none."""
     scalars = {p.name for p in kernel.params if not p.type.pointer}
-    axis_of = {n.name: n.init.axis for n in walk(kernel.body) if isinstance(n, ir.Decl) and isinstance(n.init, ir.Coord)}
+    axis_of = {n.name: n.init.axis for n in walk(kernel.body)
+               if isinstance(n, ir.Decl) and isinstance(n.init, ir.Coord)}
     axes = {n.axis for n in walk(kernel.body) if isinstance(n, ir.Coord)}
     axes |= {n.name[-1] for n in walk(kernel.body) if isinstance(n, ir.Builtin) and n.name[-2:-1] == "."}
     extent: dict[str, str] = {}
     for n in walk(kernel.body):
         if isinstance(n, ir.Bin) and n.op in ("<", ">="):
             left = n.left.operand if isinstance(n.left, ir.Cast) else n.left
-            axis = left.axis if isinstance(left, ir.Coord) else axis_of.get(left.name) if isinstance(left, ir.Var) else None
+            axis = axis_of.get(left.name) if isinstance(left, ir.Var) else None
+            if isinstance(left, ir.Coord):
+                axis = left.axis
             if axis is not None and axis not in extent and isinstance(n.right, ir.Var) and n.right.name in scalars:
                 extent[axis] = n.right.name
     last = max((("xyz").index(a) for a in axes), default=0)

@@ -43,7 +43,8 @@ def _block(t: Table) -> tuple[int, int, int]:
     value = t.values["block"]
     value = value if isinstance(value, list) else [value]
     if not 1 <= len(value) <= 3 or any(isinstance(v, bool) or not isinstance(v, int) for v in value):
-        t.fail(f"'kernel.block' must be one to three integers, not {value}", "block", remedy="write block = [16, 16, 1]")
+        t.fail(f"'kernel.block' must be one to three integers, not {value}", "block",
+               remedy="write block = [16, 16, 1]")
     x, y, z = (*value, 1, 1)[:3]
     for axis, v, limit in zip("xyz", (x, y, z), MAX_BLOCK, strict=True):
         if not 1 <= v <= limit:

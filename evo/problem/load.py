@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evo.problem.accept import read_accept, read_objectives, read_search
@@ -24,7 +25,9 @@ def find_problem_file(path: str | Path) -> Path:
     if p.is_dir():
         if not (p / "evo.toml").is_file():
             sources = sorted(f.name for f in p.glob("*.cu"))
-            remedy = f"give it one of {', '.join(sources[:5])} and it makes one" if sources else "see docs/problem-file.md"
+            remedy = "see docs/problem-file.md"
+            if sources:
+                remedy = f"evo run {p / sources[0]} makes one"
             raise InputError(f"no problem file in {p}: there is no {p / 'evo.toml'}", remedy=remedy)
         return p / "evo.toml"
     if not p.exists():
@@ -61,13 +64,14 @@ def load_problem(path: str | Path, backend: str = "cuda", budget: str | None = N
     section = read_kernel(kernel, folder)
     unit = load_unit(section.source, section.launch.kernel, defines=section.defines, include=section.include,
                      block=section.launch.block)
+    launch = replace(section.launch, kernel=unit.kernel.name)  # a template's instance has a name of its own
     arguments = read_arguments(args, unit.kernel, folder, assumed)
     accept = read_accept(accept_table, arguments, folder, assumed)
     tune, check = read_sizes(sizes, backend, assumed)
     workload = Workload(arguments, tuple(t.size for t in tune), tuple(c.size for c in check), accept.assume,
                         accept.exactness, accept.tolerance, accept.reference, str(folder))
-    check_sizes(tune + check, workload, section.launch, args, kernel, accept_table)
+    check_sizes(tune + check, workload, launch, args, kernel, accept_table)
     objectives, constraints = read_objectives(root.table("objectives"), assumed)
     spent, veto = read_search(root.table("search"), budget, assumed)
-    return Problem(section.launch.kernel.split("<")[0].strip(), unit, workload, section.launch, backend, section.flags,
+    return Problem(section.launch.kernel.split("<")[0].strip(), unit, workload, launch, backend, section.flags,
                    section.include, objectives, constraints, spent, veto, tuple(assumed), file, text)

@@ -38,7 +38,7 @@ class _Scanner:
         line = self._line()
         double = self.text.startswith("[[", self.at)
         self.at += 2 if double else 1
-        path = self._inside_last(self._key())
+        path = self._inside_last(self._key(), line)
         self.at += 2 if double else 1
         if double:
             index = self.arrays.get(path, 0)
@@ -48,13 +48,16 @@ class _Scanner:
         self.lines.setdefault(path, line)
         return path
 
-    def _inside_last(self, key: tuple[str, ...]) -> Path:
-        """The path of a header's key: what stands below an array of tables belongs to its last element."""
+    def _inside_last(self, key: tuple[str, ...], line: int) -> Path:
+        """The path of a header's key: what stands below an array of tables belongs to its last element. Tables on the
+        way exist by being named."""
         path: Path = ()
         for n, part in enumerate(key):
             path = (*path, part)
             if path in self.arrays and n < len(key) - 1:
                 path = (*path, self.arrays[path] - 1)
+            if n < len(key) - 1:
+                self.lines.setdefault(path, line)
         return path
 
     def _pair(self, table: Path) -> None:

@@ -31,8 +31,11 @@ def array_use(kernel: ir.Kernel) -> ArrayUse:
                 if isinstance(node, ir.Assign) and name in alias:  # a pointer is moved, nothing is stored
                     alias[node.target.name] |= variables(node.value)
                 continue
-            written |= {name} if name is not None else set()
-            if name is None:
+            if name is not None:
+                written.add(name)
+            elif isinstance(node.target, ir.Un) and node.target.op == "*":  # *(p + i)
+                written |= _pointers(node.target.operand, params | set(alias))
+            else:
                 maybe |= variables(node.target)
         elif isinstance(node, ir.Call):
             into = written if node.func.startswith("atomic") else maybe

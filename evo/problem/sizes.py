@@ -141,7 +141,8 @@ def _grid_fits(launch: Launch, values: dict[str, Number], item: PlacedSize, kern
     grid = [_value(g, values, item, kernel, "grid", n) for n, g in enumerate(launch.grid)]
     for axis, count, limit in zip("xyz", grid, MAX_GRID, strict=True):
         if count < 1 or count != int(count):
-            kernel.fail(f"grid.{axis} is {count} at size {item.size}", "grid", remedy="a grid is a whole number of blocks, at least one")
+            kernel.fail(f"grid.{axis} is {count} at size {item.size}", "grid",
+                        remedy="a grid is a whole number of blocks, at least one")
         if count > limit:
             kernel.fail(f"grid.{axis} is {count} at size {item.size}, over the limit of {limit}", "grid",
                         remedy="put the longest axis on x, or give more points to a block")
