@@ -23,6 +23,7 @@ class EvaluatorOptions:
     constraints: tuple[str, ...] = ()  # over registers, spill_bytes, stack_bytes, shared_bytes, occupancy, threads
     cold_cache: bool = True
     cache_dir: str | None = None  # None: the user's cache folder
+    hang_seconds: float = 5.0  # a device step gets at least this long before it counts as hung
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,138 @@
+"""A workload at one size with one set of data on one device: buffers, runs of a program, its side effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genome.workload import Size, Workload
+from gpu import data, limits
+from gpu.build import Built
+from gpu.compare import root_mean_square
+from gpu.data import Array
+from gpu.session import POISON, Buffer, Runner, Session
+
+
+class Bench:
+    """Owns the device buffers of all array arguments until :meth:`free`."""
+
+    def __init__(self, session: Session, workload: Workload, size: Size, seed: int,
+                 distribution: str = "given") -> None:
+        self.session, self.workload, self.size, self.distribution = session, workload, size, distribution
+        self.scalars = workload.scalars(size)
+        self.initial = data.host_arrays(workload, size, seed, distribution)
+        self._values = data.scalar_arguments(workload, self.scalars)
+        self.buffers: dict[str, Buffer] = {}
+        for argument in workload.arguments:
+            if argument.is_array:
+                count = data.element_count(workload, argument.name, size)
+                self.buffers[argument.name] = session.allocate(count, data.dtype_of(argument))
+        self.outputs = tuple(a.name for a in workload.arguments if a.is_array and a.role != "in")
+        self.repair()
+
+    def repair(self) -> None:
+        """Puts back all that a misbehaving kernel may have overwritten."""
+        for name, buffer in self.buffers.items():
+            self.session.reset_guards(buffer)
+            if name in self.initial:
+                self.session.upload(buffer, self.initial[name])
+                self.session.keep(buffer)
+
+    def reset(self, pattern: int) -> None:
+        """Before a run: in-out arrays as at the start, pure outputs poisoned with ``POISON[pattern]``."""
+        for argument in self.workload.arguments:
+            if argument.role == "out" and argument.is_array:
+                self.session.fill(self.buffers[argument.name], POISON[pattern])
+            elif argument.role == "inout" and argument.is_array:
+                self.session.restore(self.buffers[argument.name])
+
+    @property
+    def needs_restore(self) -> bool:
+        """Whether repeated launches without :meth:`reset` would work on other data."""
+        return any(a.is_array and a.role == "inout" for a in self.workload.arguments)
+
+    def bind(self, built: Built) -> Runner:
+        """A runner for the program on this data. Raises :class:`gpu.session.DeviceFault`."""
+        grids = tuple(limits.grid_of(launch, self.scalars) for launch in built.program.launches)
+        arguments: list[Buffer | np.generic] = [
+            self.buffers[a.name] if a.is_array else self._values[a.name] for a in self.workload.arguments]
+        return self.session.runner(self.session.load(built), built.program.launches, grids, arguments)
+
+    def side_effects(self) -> str:
+        """What a run did that no kernel may do, or ""."""
+        for name, buffer in self.buffers.items():
+            if not self.session.guards_intact(buffer):
+                return f"wrote outside of {name}"
+        for argument in self.workload.arguments:
+            if argument.is_array and argument.role == "in" and not self.session.unchanged(self.buffers[argument.name]):
+                return f"changed its input {argument.name}"
+        return ""
+
+    def download(self) -> dict[str, Array]:
+        return {name: self.session.download(self.buffers[name]) for name in self.outputs}
+
+    def free(self) -> None:
+        for buffer in self.buffers.values():
+            self.session.release(buffer)
+        self.buffers = {}
+
+    def __str__(self) -> str:
+        kind = "" if self.distribution == "given" else f", data {self.distribution}"
+        return f"size {self.size}{kind}"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The baseline's outputs, in host memory (evaluator.md C2). ``untouched`` marks elements that the baseline leaves
+    as they are; a candidate must leave them too."""
+
+    arrays: dict[str, Array]
+    untouched: dict[str, NDArray[np.bool_]]
+    rms: dict[str, float]
+    seconds: float  # of the faster of two runs
+    exact: dict[str, bool]  # finite integers below 2^24 all over: any order of summation gives these very values
+
+    def at(self, name: str, pattern: int) -> Array:
+        """The expected output after a run that began with ``POISON[pattern]``."""
+        array = self.arrays[name]
+        if name not in self.untouched:
+            return array
+        array = array.copy()
+        bytewise = array.view(np.uint8).reshape(array.size, -1)
+        bytewise[self.untouched[name]] = POISON[pattern] & 0xFF
+        return array
+
+
+def reference(bench: Bench, built: Built) -> Reference:
+    """Runs a program twice, with both poison patterns. Raises :class:`gpu.session.DeviceFault`."""
+    runner = bench.bind(built)
+    results, times = [], []
+    for pattern in range(len(POISON)):
+        bench.reset(pattern)
+        times.append(bench.session.time(runner))
+        results.append(bench.download())
+    untouched = {}
+    for argument in bench.workload.arguments:
+        if argument.is_array and argument.role == "out":
+            masks = [np.all(out[argument.name].view(np.uint8).reshape(out[argument.name].size, -1) == POISON[p] & 0xFF,
+                            axis=1) for p, out in enumerate(results)]
+            mask = masks[0] & masks[1]
+            if mask.any():
+                untouched[argument.name] = mask
+    arrays = results[0]
+    return Reference(arrays, untouched, {n: _rms(a, untouched.get(n)) for n, a in arrays.items()}, min(times),
+                     {n: _is_exact(a) for n, a in arrays.items()})
+
+
+def _rms(array: Array, untouched: NDArray[np.bool_] | None) -> float:
+    return root_mean_square(array if untouched is None else array[~untouched])
+
+
+def _is_exact(array: Array) -> bool:
+    if array.dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):
+        limit = min(2.0**24, 2.0 ** (np.finfo(array.dtype).nmant + 1))
+        return bool(np.all(np.abs(array) < limit) and np.all(array == np.rint(array)))

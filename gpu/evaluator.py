@@ -1,0 +1,311 @@
+"""The evaluator: compile → verify → time, in processes that may die. Implements :class:`gpu.interface.Evaluator`."""
+
+from __future__ import annotations
+
+import queue
+import re
+import time
+from collections import OrderedDict
+from concurrent.futures import Future
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, TypeVar
+
+from genome.errors import InputError
+from genome.expressions import ExpressionError
+from genome.program import Program
+from genome.workload import Workload
+from gpu import data, devices, limits
+from gpu.backend import Backend, make_backend
+from gpu.build import Built
+from gpu.compile_common import BuildOutcome
+from gpu.confirm import Trial
+from gpu.engine import Engine, Loss, Pool, Reply, Task, result
+from gpu.gate import GateResult
+from gpu.interface import Confirmation, EvaluatorOptions, GateReport
+from gpu.outcome import Outcome
+from gpu.records import DeviceInfo, Evaluation, Resources, Verdict
+from gpu.setup import Setup
+
+BASELINE = "baseline"
+KEPT_BUILDS = 512
+T = TypeVar("T")
+
+
+def open_evaluator(backend: str, workload: Workload, baseline: Program,
+                   options: EvaluatorOptions | None = None) -> LocalEvaluator:
+    """Opens the best device of a back end ("cuda", "opencl", "auto") for a problem.
+
+    Raises :class:`InputError` when there is no device or the baseline cannot run on it whatever the data.
+    """
+    options = options or EvaluatorOptions()
+    limits.check_constraints(options.constraints)
+    for argument in workload.arguments:
+        data.dtype_of(argument)
+    if not workload.tune:
+        raise InputError("there is no size to optimise for", remedy="give at least one under [sizes] tune")
+    device = devices.pick(backend)
+    if baseline.language != ("opencl" if device.backend == "opencl" else "cuda"):
+        raise InputError(f"a program in {baseline.language} cannot run on {device.name} ({device.backend})")
+    over = limits.over_block_limits(baseline, device)
+    if over:
+        raise InputError(f"the baseline cannot be launched: {over}", remedy="change the block")
+    for size in workload.tune + workload.check:
+        try:
+            over = (limits.over_grid_limits(baseline, workload.scalars(size), device)
+                    or limits.over_memory(workload, size, device))
+        except ExpressionError as e:
+            raise InputError(f"size {size}: {e}") from e
+        if over:
+            raise InputError(f"size {size}: {over}", remedy="change the size or the launch")
+    return LocalEvaluator(make_backend(device, options), workload, baseline, options)
+
+
+class LocalEvaluator:
+    """On a device of this machine. Thread-safe as far as the protocol goes; one gate before anything else."""
+
+    def __init__(self, backend: Backend, workload: Workload, baseline: Program, options: EvaluatorOptions) -> None:
+        self.device: DeviceInfo = backend.device
+        self._backend, self._workload, self._baseline, self._options = backend, workload, baseline, options
+        self._builders = Pool("compiler", backend.builders, backend.start_builder)
+        self._workers = Pool("device", 1, lambda _: backend.start_worker(), spare=True)
+        self._results: queue.SimpleQueue[Evaluation] = queue.SimpleQueue()
+        self._pending = 0
+        self._setup: Setup | None = None
+        self._binaries: dict[str, str] = {}  # binary → the key that had it first
+        self._builds: OrderedDict[str, Built] = OrderedDict()  # program key → build
+        self._medians: dict[str, dict[str, float]] = {}  # candidate key → medians by size
+        self._closed = False
+        self._engine = Engine([self._builders, self._workers])
+
+    # --- protocol
+
+    def gate(self) -> GateReport:
+        begin = time.monotonic()
+        support = self._backend.support_programs()
+        for name, program in support.items():  # the worker's own kernels: compiled like any other program
+            self._backend.support[name] = self._compile(program)
+        built = self._compile(self._baseline)
+        over = limits.over_constraints(self._options.constraints, self._baseline, built.resources)
+        plain = self._compile(self._baseline, plain=True) if self._backend.check_plain else None
+        setup = Setup(self._workload, self._options, built)
+        self.device = self._ask({"op": "facts"}, DeviceInfo)
+        report = self._ask({"op": "gate", "setup": setup, "plain": plain}, GateResult)
+        times = {t.size: t.median for t in report.timings}
+        self._setup = replace(setup, proxies=report.proxies, tolerances=report.tolerances, baseline_seconds=times,
+                              best_seconds=times, bandwidth=self.device.bandwidth, deterministic=report.deterministic)
+        self._binaries[built.resources.binary] = BASELINE
+        self._medians[BASELINE] = times
+        self._publish(self._setup)
+        notes = report.notes + self._backend.notes()
+        if over:
+            notes += (f"the baseline itself does not meet the constraint {over}",)
+        evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,
+                                device_seconds=time.monotonic() - begin)
+        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes)
+
+    def submit(self, key: str, program: Program) -> None:
+        if self._setup is None:
+            raise RuntimeError("gate() comes before submit()")
+        self._pending += 1
+        over = limits.over_block_limits(program, self.device)
+        if over:
+            self._results.put(Evaluation(key, Verdict.OVER_LIMITS, over))
+            return
+
+        def built(reply: Reply, facts: dict[str, Any]) -> None:
+            self._built(key, program, reply, facts)
+
+        self._engine.call(lambda: self._engine.add(self._builders, Task({"op": "build", "program": program}, built)))
+
+    def pending(self) -> int:
+        return self._pending
+
+    def collect(self, timeout: float) -> list[Evaluation]:
+        found: list[Evaluation] = []
+        try:
+            if self._pending:
+                found.append(self._results.get(timeout=max(timeout, 0.0)) if timeout > 0 else
+                             self._results.get_nowait())
+                while True:
+                    found.append(self._results.get_nowait())
+        except queue.Empty:
+            pass
+        self._pending -= len(found)
+        return found
+
+    def set_champion(self, key: str, program: Program, median: float) -> None:
+        setup = self._ready()
+        base = setup.baseline_seconds
+        known = self._medians.get(key)
+        if known is None:  # measured elsewhere: the same gain at every size
+            weights = [(s.weight, base[str(s)]) for s in self._workload.tune]
+            mean = sum(w * t for w, t in weights) / sum(w for w, _ in weights)
+            known = {size: t * median / mean for size, t in base.items()}
+        champion = self._compile(program)
+        self._setup = replace(setup, champion=champion, best_seconds=known)
+        self._publish(self._setup)
+
+    def confirm(self, key: str, program: Program) -> Confirmation:
+        setup = self._ready()
+        seed = setup.options.seed + 0x5EED  # fresh data, reproducible
+        over = limits.over_block_limits(program, self.device)
+        if over:
+            return _refused(Evaluation(key, Verdict.OVER_LIMITS, over))
+        reply, facts = self._wait_for(self._builders, {"op": "build", "program": program})
+        if reply[0] != "done" or reply[1].verdict != Verdict.OK:
+            return _refused(_build_failure(key, reply, facts))
+        built: Built = reply[1].built
+        begin = time.monotonic()
+        reply, _ = self._wait_for(self._workers, {"op": "confirm", "built": built, "seed": seed})
+        if reply[0] != "done":
+            return _refused(replace(_device_failure(key, reply), resources=built.resources))
+        trial: Trial = reply[1]
+        count = len(self._workload.tune)
+        evaluation = Evaluation(key, trial.verdict, trial.reason, built.resources, trial.candidate[:count],
+                                trial.candidate[count:], trial.max_error, time.monotonic() - begin)
+        if trial.verdict != Verdict.OK:
+            return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
+        gain, low = trial.overall
+        accepted = low > 1.0
+        reason = "" if accepted else f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}"
+        return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._engine.close()
+
+    def __enter__(self) -> LocalEvaluator:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    # --- helpers of the caller's thread
+
+    def _ready(self) -> Setup:
+        if self._setup is None:
+            raise RuntimeError("gate() comes first")
+        return self._setup
+
+    def _publish(self, setup: Setup) -> None:
+        done: Future[None] = Future()
+
+        def publish() -> None:
+            self._engine.publish(setup)
+            done.set_result(None)
+
+        self._engine.call(publish)
+        done.result()
+
+    def _wait_for(self, pool: Pool, message: dict[str, Any]) -> tuple[Reply, dict[str, Any]]:
+        """Hands over an urgent task and waits for its reply."""
+        if self._closed:
+            raise RuntimeError("the evaluator is closed")
+        done: Future[tuple[Reply, dict[str, Any]]] = Future()
+        task = Task(message, lambda reply, facts: done.set_result((reply, facts)))
+        self._engine.call(lambda: self._engine.add(pool, task, urgent=True))
+        while True:
+            try:
+                return done.result(timeout=0.2)
+            except TimeoutError:
+                if not self._engine.alive:
+                    raise RuntimeError("the evaluator's thread ended") from None
+
+    def _ask(self, message: dict[str, Any], kind: type[T]) -> T:
+        value = result(self._wait_for(self._workers, message)[0])
+        assert isinstance(value, kind)
+        return value
+
+    def _compile(self, program: Program, plain: bool = False) -> Built:
+        """For programs that must compile (baseline, champion, support kernels). Raises :class:`InputError`."""
+        known = None if plain else self._builds.get(program.key)
+        if known is not None:
+            return known
+        reply, _ = self._wait_for(self._builders, {"op": "compile", "program": program, "plain": plain})
+        outcome = result(reply)
+        assert isinstance(outcome, BuildOutcome)
+        if outcome.verdict != Verdict.OK or outcome.built is None:
+            raise _compile_error(outcome)
+        return outcome.built
+
+    # --- in the engine's thread
+
+    def _built(self, key: str, program: Program, reply: Reply, facts: dict[str, Any]) -> None:
+        if reply[0] != "done" or reply[1].verdict != Verdict.OK:
+            self._results.put(_build_failure(key, reply, facts))
+            return
+        outcome: BuildOutcome = reply[1]
+        built = outcome.built
+        assert built is not None
+        first = self._binaries.setdefault(built.resources.binary, key)
+        if first != key:
+            self._results.put(Evaluation(key, Verdict.DUPLICATE, f"same binary as {first}", built.resources,
+                                         device_seconds=outcome.seconds))
+            return
+        self._builds[program.key] = built
+        while len(self._builds) > KEPT_BUILDS:
+            self._builds.popitem(last=False)
+
+        def measured(reply: Reply, facts: dict[str, Any]) -> None:
+            self._measured(key, built, outcome, reply)
+
+        self._engine.add(self._workers, Task({"op": "measure", "built": built}, measured))
+
+    def _measured(self, key: str, built: Built, before: BuildOutcome, reply: Reply) -> None:
+        if reply[0] != "done":
+            failure = _device_failure(key, reply)
+            self._results.put(replace(failure, resources=built.resources,
+                                      device_seconds=failure.device_seconds + before.seconds))
+            return
+        outcome: Outcome = reply[1]
+        if outcome.verdict == Verdict.OK:
+            self._medians[key] = {t.size: t.median for t in outcome.timings}
+        self._results.put(Evaluation(key, outcome.verdict, outcome.reason, built.resources, outcome.timings,
+                                     max_error=max(outcome.max_error, before.max_error),
+                                     device_seconds=outcome.seconds + before.seconds))
+
+
+def _refused(evaluation: Evaluation) -> Confirmation:
+    return Confirmation(evaluation, False, (), (), reason=evaluation.reason)
+
+
+def _build_failure(key: str, reply: Reply, facts: dict[str, Any]) -> Evaluation:
+    """The verdict on a candidate that did not come out of its builder."""
+    kind, value = reply
+    resources = facts.get("resources", Resources())
+    if kind == "done":
+        return Evaluation(key, value.verdict, value.reason, value.built.resources if value.built else resources,
+                          max_error=value.max_error, device_seconds=value.seconds, log=value.log)
+    if kind == "lost":
+        loss: Loss = value
+        if loss.stage.startswith("compiling"):
+            if loss.hung:
+                return Evaluation(key, Verdict.COMPILE_TIMEOUT, "the compiler did not finish in time", resources)
+            return Evaluation(key, Verdict.COMPILE_ERROR, f"the compiler crashed: {loss.why}", resources)
+        return replace(_device_failure(key, reply), resources=resources)
+    return Evaluation(key, Verdict.COMPILE_ERROR, str(value).strip().splitlines()[-1], resources, log=str(value))
+
+
+def _device_failure(key: str, reply: Reply) -> Evaluation:
+    kind, value = reply
+    if kind == "lost":
+        loss: Loss = value
+        verdict = Verdict.TIMED_OUT if loss.hung else Verdict.CRASHED
+        return Evaluation(key, verdict, loss.why, device_seconds=loss.seconds)
+    return Evaluation(key, Verdict.LAUNCH_FAILURE, str(value).strip().splitlines()[-1], log=str(value))
+
+
+_PLACE = re.compile(r"^(?:error: )?(?P<file>[^\s:()]+)[:(](?P<line>\d+)[:)]", re.MULTILINE)
+
+
+def _compile_error(outcome: BuildOutcome) -> InputError:
+    """The compiler's message with the place in the user's file, which ``#line`` in the source has told it."""
+    lines = [line for line in outcome.log.splitlines() if "error" in line] or [outcome.reason]
+    place = _PLACE.search(lines[0].strip())
+    message = re.sub(r"^.*?error\s*:?\s*(?:[^\s:]+:\d+:\d+:\s*)?", "", lines[0]).strip() or outcome.reason
+    if place is None:
+        return InputError(f"the kernel does not compile: {outcome.reason}")
+    return InputError(f"the kernel does not compile: {message}", file=place["file"], line=int(place["line"]))

@@ -1,0 +1,19 @@
+"""What the device worker says about a candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu.records import Timing, Verdict
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``poisoned``: the process that said so must be replaced."""
+
+    verdict: Verdict
+    reason: str = ""
+    timings: tuple[Timing, ...] = ()
+    max_error: float = 0.0
+    seconds: float = 0.0
+    poisoned: bool = False

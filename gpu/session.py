@@ -1,0 +1,116 @@
+"""What a device worker needs of a back end: buffers with guard zones, launches, device time, comparison.
+
+Everything above (data, verification, timing, gate) is written once against this interface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from genome.program import Launch
+from gpu.build import Built
+from gpu.data import Array
+from gpu.records import DeviceInfo
+
+GUARD_BYTES = 65536  # before and after every array
+GUARD_WORD = 0xA5C3E197
+# Two patterns for outputs (evaluator.md C1): NaN / -1, and a large finite float / a large integer. A kernel that leaves
+# an element alone cannot agree with the reference under both.
+POISON = (0xFFFFFFFF, 0x7B7B7B7B)
+
+
+Loaded = Any  # a module on the device, in the back end's own terms
+
+
+class Buffer:
+    """A device array between two guard zones. ``whole`` and ``data`` are the back end's handles of the allocation and
+    of the array in it, ``kept`` what it remembers for :meth:`Session.restore` and :meth:`Session.unchanged`."""
+
+    def __init__(self, whole: Any, data: Any, count: int, dtype: np.dtype[np.generic]) -> None:
+        self.whole, self.data, self.count, self.dtype = whole, data, count, dtype
+        self.nbytes = count * dtype.itemsize
+        self.kept: Any = None
+
+
+class Runner(Protocol):
+    """All launches of a program, bound to arguments; ``enqueue`` starts them in order and returns at once."""
+
+    def enqueue(self) -> None: ...
+
+
+class DeviceFault(Exception):
+    """A launch failed. ``poisoned`` tells that the context is lost and the process must be replaced."""
+
+    def __init__(self, message: str, poisoned: bool) -> None:
+        super().__init__(message)
+        self.poisoned = poisoned
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``bad`` elements out of tolerance; ``first`` is the smallest index of one, -1 when there is none.
+    ``max_error`` is the largest error in units of the tolerance (infinite for a mismatch in kind)."""
+
+    bad: int
+    first: int
+    max_error: float
+
+
+class Session(Protocol):
+    """A device in this process. Methods raise :class:`DeviceFault` when the device reports an error."""
+
+    info: DeviceInfo
+
+    def load(self, built: Built) -> Loaded:
+        """The module on the device; recently loaded ones are kept."""
+        ...
+
+    def measure_device(self) -> tuple[float, float]:
+        """Copy bandwidth in bytes/s (read and written bytes counted) and float32 FLOP/s; 0 where not measured."""
+        ...
+
+    def allocate(self, count: int, dtype: np.dtype[np.generic]) -> Buffer: ...
+
+    def release(self, buffer: Buffer) -> None: ...
+
+    def upload(self, buffer: Buffer, array: Array) -> None:
+        """Sets the content, not the guard zones."""
+        ...
+
+    def keep(self, buffer: Buffer) -> None:
+        """Remembers the present content for :meth:`restore` and :meth:`unchanged`."""
+        ...
+
+    def restore(self, buffer: Buffer) -> None:
+        """Back to the content at :meth:`keep`."""
+        ...
+
+    def unchanged(self, buffer: Buffer) -> bool:
+        """Whether the content is bit for bit that of :meth:`keep`."""
+        ...
+
+    def fill(self, buffer: Buffer, word: int) -> None:
+        """Fills with a repeated 32-bit pattern."""
+        ...
+
+    def download(self, buffer: Buffer) -> Array: ...
+
+    def guards_intact(self, buffer: Buffer) -> bool: ...
+
+    def reset_guards(self, buffer: Buffer) -> None: ...
+
+    def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison: ...
+
+    def runner(self, loaded: Loaded, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
+               arguments: list[Buffer | np.generic]) -> Runner: ...
+
+    def time(self, runner: Runner, repeat: int = 1) -> float:
+        """Device seconds per run, synchronised on both sides."""
+        ...
+
+    def flush_cache(self) -> None: ...
+
+    def close(self) -> None: ...

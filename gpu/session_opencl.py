@@ -1,0 +1,187 @@
+"""The OpenCL back end of :mod:`gpu.session`: PyOpenCL, host-mapped buffers, comparison in NumPy.
+
+``cold_cache`` has no effect here: a CPU's last-level cache is shared with everything else on the machine and often
+larger than the data, so times are warm-cache times, and said to be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyopencl as cl
+
+from genome.errors import InputError
+from genome.program import Launch
+from gpu import opencl
+from gpu.build import Built
+from gpu.compare import compare_arrays
+from gpu.data import Array
+from gpu.session import GUARD_BYTES, GUARD_WORD, Buffer, Comparison, DeviceFault, Runner
+
+Shape = tuple[int, ...]
+
+
+class OpenClRunner:
+    def __init__(self, queue: cl.CommandQueue, steps: list[tuple[cl.Kernel, Shape, Shape]]) -> None:
+        self._queue, self._steps = queue, steps
+
+    def enqueue(self) -> None:
+        self.events()
+
+    def events(self) -> list[cl.Event]:
+        return [cl.enqueue_nd_range_kernel(self._queue, kernel, size, block) for kernel, size, block in self._steps]
+
+
+@contextmanager
+def faults() -> Iterator[None]:
+    try:
+        yield
+    except cl.Error as e:
+        raise DeviceFault(str(e), poisoned=False) from e
+
+
+class OpenClSession:
+    def __init__(self) -> None:
+        opencl.quiet()
+        found = opencl.devices()
+        if not found:
+            raise InputError("no OpenCL device", remedy="pip install pocl-binary-distribution")
+        self.device = found[0]
+        self.context = cl.Context([self.device])
+        self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self.info = opencl.facts(self.device)
+        self._loaded: OrderedDict[int, tuple[bytes, cl.Program]] = OrderedDict()
+
+    def load(self, built: Built) -> cl.Program:
+        key = hash(built.binary)
+        if key not in self._loaded or self._loaded[key][0] != built.binary:
+            with faults():
+                self._loaded[key] = built.binary, cl.Program(self.context, [self.device], [built.binary]).build()
+            while len(self._loaded) > 4:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(key)
+        return self._loaded[key][1]
+
+    def measure_device(self) -> tuple[float, float]:
+        """Bandwidth of a copy of 64 MiB, the best of three; the arithmetic rate is not measured."""
+        nbytes = 1 << 26
+        source, target = self.allocate(nbytes // 4, np.dtype(np.float32)), self.allocate(nbytes // 4,
+                                                                                          np.dtype(np.float32))
+        best = math.inf
+        with faults():
+            for _ in range(4):  # the first one touches the pages
+                event = cl.enqueue_copy(self.queue, target.data, source.data)
+                event.wait()
+                best = min(best, (event.profile.end - event.profile.start) * 1e-9)
+        self.release(source)
+        self.release(target)
+        return 2 * nbytes / best if best > 0 else 0.0, 0.0
+
+    def allocate(self, count: int, dtype: np.dtype[np.generic]) -> Buffer:
+        nbytes = count * dtype.itemsize
+        with faults():
+            whole = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes + 2 * GUARD_BYTES)
+            buffer = Buffer(whole, whole.get_sub_region(GUARD_BYTES, nbytes), count, dtype)
+        self.reset_guards(buffer)
+        return buffer
+
+    def release(self, buffer: Buffer) -> None:
+        buffer.data.release()
+        buffer.whole.release()
+        buffer.kept = None
+
+    @contextmanager
+    def _mapped(self, buffer: Buffer, offset: int, nbytes: int, write: bool) -> Iterator[Array]:
+        flags = cl.map_flags.READ | cl.map_flags.WRITE if write else cl.map_flags.READ
+        with faults():
+            view, _ = cl.enqueue_map_buffer(self.queue, buffer.whole, flags, offset, (nbytes,), np.uint8)
+            try:
+                yield view
+            finally:
+                view.base.release(self.queue)
+                self.queue.finish()
+
+    def upload(self, buffer: Buffer, array: Array) -> None:
+        with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, True) as view:
+            view[:] = array.view(np.uint8)
+
+    def keep(self, buffer: Buffer) -> None:
+        buffer.kept = self.download(buffer)
+
+    def restore(self, buffer: Buffer) -> None:
+        assert buffer.kept is not None
+        self.upload(buffer, buffer.kept)
+
+    def unchanged(self, buffer: Buffer) -> bool:
+        assert buffer.kept is not None
+        with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, False) as view:
+            return bool(np.array_equal(view, buffer.kept.view(np.uint8)))
+
+    def fill(self, buffer: Buffer, word: int) -> None:
+        self._fill(buffer, GUARD_BYTES, buffer.nbytes, word)
+
+    def _fill(self, buffer: Buffer, offset: int, nbytes: int, word: int) -> None:
+        with self._mapped(buffer, offset, nbytes, True) as view:
+            pattern = np.frombuffer(np.uint32(word).tobytes(), np.uint8)
+            whole = nbytes // 4 * 4
+            view[:whole].view(np.uint32)[:] = word
+            view[whole:] = pattern[:nbytes - whole]
+
+    def download(self, buffer: Buffer) -> Array:
+        with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, False) as view:
+            return np.array(view).view(buffer.dtype)
+
+    def guards_intact(self, buffer: Buffer) -> bool:
+        pattern = np.tile(np.frombuffer(np.uint32(GUARD_WORD).tobytes(), np.uint8), GUARD_BYTES // 4)
+        for offset in (0, GUARD_BYTES + buffer.nbytes):
+            with self._mapped(buffer, offset, GUARD_BYTES, False) as view:
+                if not np.array_equal(view, pattern):
+                    return False
+        return True
+
+    def reset_guards(self, buffer: Buffer) -> None:
+        pattern = np.tile(np.frombuffer(np.uint32(GUARD_WORD).tobytes(), np.uint8), GUARD_BYTES // 4)
+        for offset in (0, GUARD_BYTES + buffer.nbytes):
+            with self._mapped(buffer, offset, GUARD_BYTES, True) as view:
+                view[:] = pattern
+
+    def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison:
+        with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, False) as view:
+            return compare_arrays(np.array(view).view(buffer.dtype), want, rtol, atol)
+
+    def runner(self, loaded: cl.Program, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
+               arguments: list[Buffer | np.generic]) -> OpenClRunner:
+        steps: list[tuple[cl.Kernel, Shape, Shape]] = []
+        with faults():
+            for launch, grid in zip(launches, grids, strict=True):
+                kernel = cl.Kernel(loaded, launch.kernel)
+                values: list[object] = [a.data if isinstance(a, Buffer) else a for a in arguments]
+                if launch.shared_bytes:
+                    values.append(cl.LocalMemory(launch.shared_bytes))
+                if kernel.num_args != len(values):
+                    raise DeviceFault(f"kernel {launch.kernel} has {kernel.num_args} parameters, "
+                                      f"{len(values)} arguments were given", poisoned=False)
+                kernel.set_args(*values)
+                steps.append((kernel, tuple(g * b for g, b in zip(grid, launch.block, strict=True)), launch.block))
+        return OpenClRunner(self.queue, steps)
+
+    def time(self, runner: Runner, repeat: int = 1) -> float:
+        assert isinstance(runner, OpenClRunner)
+        with faults():
+            self.queue.finish()
+            events = []
+            for _ in range(repeat):
+                events += runner.events()
+            self.queue.finish()
+            start = min(e.profile.start for e in events)
+            return float(max(e.profile.end for e in events) - start) * 1e-9 / repeat
+
+    def flush_cache(self) -> None:
+        """Nothing: see the module's first lines."""
+
+    def close(self) -> None:
+        self.queue.finish()
