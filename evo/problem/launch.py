@@ -29,7 +29,7 @@ def read_kernel(t: Table, folder: Path) -> KernelSection:
     source = folder / t.text("source")
     if not source.is_file():
         t.fail(f"there is no source file {source}", "source", remedy="paths are relative to the problem file")
-    include = tuple(str(folder / d) for d in t.texts("include"))
+    include = tuple(str((folder / d).resolve()) for d in t.texts("include"))
     for n, d in enumerate(include):
         if not Path(d).is_dir():
             t.fail(f"there is no include folder {d}", "include", n)

@@ -69,9 +69,9 @@ def load_problem(path: str | Path, backend: str = "cuda", budget: str | None = N
     accept = read_accept(accept_table, arguments, folder, assumed)
     tune, check = read_sizes(sizes, backend, assumed)
     workload = Workload(arguments, tuple(t.size for t in tune), tuple(c.size for c in check), accept.assume,
-                        accept.exactness, accept.tolerance, accept.reference, str(folder))
+                        accept.exactness, accept.tolerance, accept.reference, str(folder.resolve()))
     check_sizes(tune + check, workload, launch, args, kernel, accept_table)
     objectives, constraints = read_objectives(root.table("objectives"), assumed)
     spent, veto = read_search(root.table("search"), budget, assumed)
     return Problem(section.launch.kernel.split("<")[0].strip(), unit, workload, launch, backend, section.flags,
-                   section.include, objectives, constraints, spent, veto, tuple(assumed), file, text)
+                   section.include, objectives, constraints, spent, veto, tuple(assumed), file.resolve(), text)
