@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 from rich.console import Console
 
-from evo.bridge import DisplayBridge
 from evo.display import open_display
+from evo.display.bridge import SearchView
 from evo.engine import RunResult, Setup
 from evo.engine import run as run_engine
 from evo.problem import Problem, load_problem
@@ -21,7 +21,7 @@ from evo.problem.budget import parse_budget
 from evo.search.ladder import late_ladder
 from evo.search.options import Options
 from evo.space import KernelSpace
-from evo.version import version
+from evo.version import VERSION
 from genome.counts import compulsory_bytes, flops
 from genome.errors import InputError, Refusal
 from genome.express import emit
@@ -101,8 +101,8 @@ def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Eval
     weights = tuple(s.weight for s in problem.workload.tune)
     roof = roofline(base, evaluator.device)
     setup = Setup(space, evaluator, weights, problem.objectives, limit_seconds=(roof.floor or (0.0, ""))[0])
-    display = DisplayBridge(open_display(console), problem.name, options.seconds, options.evaluations,
-                            problem.objectives)
+    display = SearchView(open_display(console), problem.name, options.seconds, options.evaluations,
+                         problem.objectives)
     try:
         result = run_engine(setup, options, display, store, resume=resume)
         if result.champion is not None and not result.interrupted:
@@ -171,7 +171,7 @@ def describe(problem: Problem, options: Options, base: Scheduled) -> dict[str, A
 
 
 def environment(device: DeviceInfo) -> dict[str, Any]:
-    return {"device": asdict(device), "evo": version(), "python": platform.python_version(),
+    return {"device": asdict(device), "evo": VERSION, "python": platform.python_version(),
             "system": platform.platform(), "numpy": numpy.__version__, "started": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
 
 
