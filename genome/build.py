@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from genome import expressions, ir
 from genome.delinearise import delinearise
-from genome.errors import Refusal
+from genome.errors import Loc, Refusal
 from genome.facts import condition_facts, conjuncts, loop_facts
 from genome.logical import Access, Array, Axis, LogicalKernel, LoopInfo
 from genome.poly import Poly, coord_symbol, from_expr, is_integer
@@ -265,7 +265,7 @@ class _Builder:
         facts = loop_facts(s, scope.facts, self.polys.get, self.types)
         self._walk(s.body, replace(scope, facts=scope.facts + facts, loops=scope.loops + (s.label,)))
 
-    def _target(self, target: ir.Expr, also_read: bool, scope: _Scope, loc: ir.Loc) -> None:
+    def _target(self, target: ir.Expr, also_read: bool, scope: _Scope, loc: Loc) -> None:
         e = target
         while isinstance(e, ir.Member):
             also_read, e = True, e.operand  # one component written: the rest keeps its value
@@ -276,7 +276,7 @@ class _Builder:
         else:
             self._expr(target, scope, loc)
 
-    def _expr(self, e: ir.Expr, scope: _Scope, loc: ir.Loc) -> None:
+    def _expr(self, e: ir.Expr, scope: _Scope, loc: Loc) -> None:
         match e:
             case ir.Index(base=ir.Var(name=n), subs=subs) if n in self.pointers:
                 self._access(e, scope, read=True, write=False, loc=loc)
@@ -300,7 +300,8 @@ class _Builder:
                 if isinstance(e, ir.AssignExpr):
                     self._expr(e.value, scope, loc)
             case ir.Var(name=n) if n in self.pointers:
-                self.blockers.append(Refusal("pointer-escapes", f"{n} is used as a pointer value, not subscripted", loc))
+                self.blockers.append(Refusal("pointer-escapes", f"{n} is used as a pointer value, not subscripted",
+                                             loc))
             case ir.Un(op="&", operand=o) if any(isinstance(x, ir.Index) for x in walk(o)):
                 self.blockers.append(Refusal("address-taken", "the address of an element is taken", loc))
                 for child in children(e):
@@ -309,14 +310,14 @@ class _Builder:
                 for child in children(e):
                     self._expr(child, scope, loc)
 
-    def _access(self, e: ir.Index, scope: _Scope, *, read: bool, write: bool, loc: ir.Loc) -> None:
+    def _access(self, e: ir.Index, scope: _Scope, *, read: bool, write: bool, loc: Loc) -> None:
         name = root(e)
         assert name is not None
         array = self.arrays[name]
         poly = from_expr(e.subs[0], self.polys.get) if len(e.subs) == 1 and isinstance(e.base, ir.Var) else None
-        if poly is None:
-            dims, extents, ok = (), array.factors, False
-        else:
+        dims: tuple[Poly, ...] = ()
+        extents, ok = array.factors, False
+        if poly is not None:
             dims, extents, ok = delinearise(poly, array.factors, scope.facts)
         self.accesses.append(Access(name, e, poly, dims, extents, ok, read, write, scope.loops, scope.facts,
                                     scope.conditional, loc))
@@ -332,7 +333,7 @@ class _Builder:
     def _find_blockers(self, axes: list[Axis]) -> None:
         seen: set[str] = set()
 
-        def block(code: str, reason: str, loc: ir.Loc) -> None:
+        def block(code: str, reason: str, loc: Loc) -> None:
             if code not in seen:
                 seen.add(code)
                 self.blockers.append(Refusal(code, reason, loc))

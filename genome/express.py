@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from genome.errors import Refusal
-from genome.gene import Genome, ParamValue
+from genome.gene import Gene, Genome, ParamValue
 from genome.lower import lower
 from genome.program import Launch, Program
 from genome.scheduled import Scheduled
@@ -37,7 +37,7 @@ def express(base: Scheduled, genome: Genome, mutators: Mapping[str, Transform], 
     recorded.
     """
     state = base
-    effective: list = []
+    effective: list[Gene] = []
     refusals: list[Refusal] = []
     for i, gene in enumerate(genome):
         try:

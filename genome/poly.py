@@ -156,8 +156,8 @@ def from_expr(e: ir.Expr, resolve: Callable[[str], Poly | None]) -> Poly | None:
             return Poly.const(v)
         case ir.Var(name=n):
             return resolve(n)
-        case ir.Coord(axis=a):
-            return Poly.sym(coord_symbol(a))
+        case ir.Coord(axis=axis):
+            return Poly.sym(coord_symbol(axis))
         case ir.Cast(type=t, operand=o) if is_integer(t) and INTEGER_BASES[t.base][0] >= 32:
             return from_expr(o, resolve)
         case ir.Un(op="-", operand=o):

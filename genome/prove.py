@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import islpy as isl
 
@@ -34,7 +35,7 @@ def _empty(nonnegative: tuple[Poly, ...], zero: tuple[Poly, ...]) -> bool:
         ctx.set_max_operations(MAX_OPERATIONS)
         for group, equal in ((nonnegative, False), (zero, True)):
             for p in group:
-                coefficients: dict[str | int, int] = {1: 0}
+                coefficients: dict[Any, int] = {1: 0}
                 for m, c in p.terms:
                     key: str | int = names[m] if m else 1
                     coefficients[key] = coefficients.get(key, 0) + c
@@ -60,8 +61,7 @@ def implies(facts: Iterable[Poly], goal: Poly) -> bool:
     if goal.is_constant:
         return goal.constant >= 0
     negated = -goal - Poly.const(1)
-    known = [f for f in facts]
-    return empty([*known, negated])
+    return empty([*facts, negated])
 
 
 def sample(nonnegative: Iterable[Poly], zero: Iterable[Poly] = ()) -> dict[str, int] | None:
@@ -76,7 +76,7 @@ def sample(nonnegative: Iterable[Poly], zero: Iterable[Poly] = ()) -> dict[str, 
         ctx.set_max_operations(MAX_OPERATIONS)
         for group, is_eq in ((system, False), (equal, True)):
             for p in group:
-                coefficients: dict[str | int, int] = {1: 0}
+                coefficients: dict[Any, int] = {1: 0}
                 for m, c in p.terms:
                     key: str | int = names[m] if m else 1
                     coefficients[key] = coefficients.get(key, 0) + c

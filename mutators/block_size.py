@@ -23,7 +23,8 @@ class AdjustBlockSize:
     direction = Direction.OCCUPANCY
     exactness = Exactness.EXACT
     summary = "block (16, 16) → block (64, 4), the grid following"
-    parameters = tuple(Parameter(a, "int", THREADS, f"threads along the logical axis {a}") for a in "xyz")
+    parameters: tuple[Parameter, ...] = tuple(
+        Parameter(a, "int", THREADS, f"threads along the logical axis {a}") for a in "xyz")
 
     def sites(self, state: Scheduled) -> Sequence[Site]:
         return [Site("block", state.logical.kernel.loc)] if state.schedule.order else []

@@ -21,7 +21,7 @@ class CoalesceMemoryAccess:
     direction = Direction.MEMORY_TRAFFIC
     exactness = Exactness.EXACT
     summary = "row on threadIdx.x, column on threadIdx.y → column on threadIdx.x, row on threadIdx.y"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("order", "choice", tuple("".join(p) for n in (2, 3) for p in permutations("xyz"[:n])),
                   "logical axes, the one that neighbouring threads walk along first"),
     )

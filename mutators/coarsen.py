@@ -24,7 +24,7 @@ class CoarsenThreads:
     direction = Direction.COMPUTE
     exactness = Exactness.EXACT
     summary = "acc = … for one point → acc[8] = … for eight points, shared loads read once"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("items", "int", ITEMS, "points per thread along the axis"),
         Parameter("mode", "choice", MODES, "how a thread's points lie: blocked, strided, fragments"),
         Parameter("fragment", "int", (2, 4), "neighbouring points in a fragment (mode fragments)"),

@@ -24,7 +24,8 @@ class ReorderInstructions:
     direction = Direction.LATENCY
     exactness = Exactness.EXACT
     summary = "load a, store a, load b, store b → load a, load b, store a, store b"
-    parameters = (Parameter("order", "choice", ("loads-first",), "loads-first: all loads, then arithmetic and stores"),)
+    parameters: tuple[Parameter, ...] = (
+        Parameter("order", "choice", ("loads-first",), "loads-first: all loads, then arithmetic and stores"),)
 
     def sites(self, state: Scheduled) -> Sequence[Site]:
         out = [Site(a.name) for a in state.logical.arrays.values() if a.written]

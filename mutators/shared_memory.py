@@ -28,7 +28,7 @@ class UseSharedMemory:
     direction = Direction.MEMORY_TRAFFIC
     exactness = Exactness.EXACT
     summary = "A[row*K + k] read by every thread → A_s[row][k] loaded once by the block"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("scope", "choice", (BLOCK, "<loop>.o"), "what the box covers: the block's whole body, or a tile"),
         Parameter("order", "choice", tuple("".join(map(str, p)) for n in (1, 2, 3) for p in permutations(range(n))),
                   "dimensions of the array in storage, slowest first ('10': transposed)"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from genome.footprint import Group, groups
@@ -36,7 +37,7 @@ def sketches(state: Scheduled) -> tuple[Sketch, ...]:
         if reused:
             out.append(Sketch(f"register-tile:{label}",
                               f"coarsen every axis, tile {label}, stage what its tile reads again and again",
-                              lambda rng, lb=label, r=tuple(reused): _register_tile(state, rng, lb, r)))
+                              partial(_register_tile, state, label=label, reused=tuple(reused))))
     staged = [g for g in groups(state.logical) if _block_footprint(state, g)]
     if staged:
         out.append(Sketch("block-stage", "stage the block's footprint, threads along either side, coarsen",

@@ -34,7 +34,7 @@ class TileLoops:
     direction = Direction.MEMORY_TRAFFIC
     exactness = Exactness.REASSOCIATES  # a nest of sums; one loop alone is EXACT
     summary = "for k → for k.o in steps of T { for k in the tile }; perfect nests in 2-D and 3-D"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("size", "int", SIZES, "iterations of the (outermost) loop in a tile"),
         Parameter("size2", "int", SIZES, "iterations of the second loop of a nest"),
         Parameter("size3", "int", SIZES, "iterations of the third loop of a nest"),
@@ -150,8 +150,7 @@ def _array_dependences(logical: LogicalKernel, labels: tuple[str, ...]) -> None:
             system += [f.substitute({n: Poly.sym(n + "'2") for n in names}) for f in (*logical.facts, *x.facts)]
             same = [Poly.sym(coord_symbol(a.name) + "'1") - Poly.sym(coord_symbol(a.name) + "'2") for a in logical.axes]
             # Loops around the nest run in order anyway: the same iteration of them.
-            outer = [n for n in logical.loops[labels[0]].parents]
-            same += [Poly.sym(n + "'1") - Poly.sym(n + "'2") for n in outer]
+            same += [Poly.sym(n + "'1") - Poly.sym(n + "'2") for n in logical.loops[labels[0]].parents]
             for i, j in product(range(len(labels)), repeat=2):
                 if i == j:
                     continue

@@ -30,7 +30,7 @@ class UnrollLoop:
     direction = Direction.LATENCY
     exactness = Exactness.EXACT
     summary = "for k { S(k) } → for k in steps of 4 { S(k) S(k+1) S(k+2) S(k+3) } and a remainder"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("mode", "choice", MODES, "pragma (the compiler does it), factor (copies), full (all copies)"),
         Parameter("factor", "int", FACTORS, "copies, or the pragma's argument (1 forbids unrolling)"),
     )
@@ -92,8 +92,8 @@ class UnrollLoop:
             points *= m.items
         statements = sum(1 for n in walk(node.body) if isinstance(n, STMTS)) * copies * points
         if statements > MOST_STATEMENTS:
-            raise Refusal("unroll-too-large", f"{statements} statements in the unrolled loop, {MOST_STATEMENTS} are the "
-                          "most that is tried", node.loc)
+            raise Refusal("unroll-too-large", f"{statements} statements in the unrolled loop, {MOST_STATEMENTS} are "
+                          "the most that is tried", node.loc)
 
     def apply(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> Scheduled:
         mode, factor = str(params["mode"]), int(params["factor"])  # type: ignore[arg-type]

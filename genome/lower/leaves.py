@@ -171,7 +171,7 @@ class LeafWriter:
         known = facts
         for g in guards:
             more = condition_facts(g, known, self.logical.resolve, self.logical.types)
-            about = frozenset[str]().union(*(f.symbols for f in more)) & self.logical.axis_symbols if more else frozenset()
+            about = frozenset[str]().union(*(f.symbols for f in more)) & self.logical.axis_symbols
             if about and about <= symbols:
                 chosen.append(g)
                 known = known + more
@@ -181,7 +181,8 @@ class LeafWriter:
             return tuple(chosen)
         return guards
 
-    def load_axes(self, loads: Iterable[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]]) -> dict[ir.Index, Axes]:
+    def load_axes(self, loads: Iterable[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]]
+                  ) -> dict[ir.Index, Axes]:
         """For loads under sunk guards: the axes that their guards add."""
         out: dict[ir.Index, Axes] = {}
         for e, guards, facts in loads:

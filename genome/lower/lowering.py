@@ -185,7 +185,8 @@ class _Lowering:
                     visit(s.body, guards, facts + more)
                 elif guards:
                     for n in walk(s):
-                        if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) and n.base.name in self.logical.arrays:
+                        if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) \
+                                and n.base.name in self.logical.arrays:
                             found.append((n, guards, facts))
 
         visit(self.logical.body, (), self.logical.facts)
@@ -198,11 +199,13 @@ class _Lowering:
             return self._tiled(s, tile, ctx)
         facts = ctx.facts + loop_facts(s, ctx.facts, self.logical.resolve, self.logical.types)
         body = self._block(s.body, replace(ctx, facts=facts, inside=(*ctx.inside, s.label)))
-        loop = replace(s, body=body, lo=self._bound(s.lo, ctx), hi=self._bound(s.hi, ctx), step=self._bound(s.step, ctx))
+        lo, hi, step = (self._bound(e, ctx) for e in (s.lo, s.hi, s.step))
+        loop = replace(s, body=body, lo=lo, hi=hi, step=step)
         return self._unrolled(loop, s.label)
 
     def _bound(self, e: ir.Expr, ctx: Context) -> ir.Expr:
-        return self.leaves.expr(e, {}, ctx)
+        out: ir.Expr = self.leaves.expr(e, {}, ctx)
+        return out
 
     def _unrolled(self, loop: ir.For, label: str) -> tuple[ir.Stmt, ...]:
         u = self.schedule.unroll_of(label)
@@ -229,7 +232,8 @@ class _Lowering:
         dropped = [self._tail_dropped(n, size, here, inner_stmts, ctx)
                    for n, size in zip(nest, tile.sizes, strict=True)]
         body = self._block(inner_stmts, inner_ctx)
-        for n, i, o, size, drop in reversed(list(zip(nest, inner_names, outer_names, tile.sizes, dropped, strict=True))):
+        parts = list(zip(nest, inner_names, outer_names, tile.sizes, dropped, strict=True))
+        for n, i, o, size, drop in reversed(parts):
             t = n.type or ir.INT
             inner = ir.For(n.label, i, t, ir.IntLit(0), "<", ir.IntLit(size), ir.IntLit(1), body, n.unroll, loc=n.loc)
             if not drop:
@@ -307,7 +311,7 @@ class _Lowering:
         past = Poly.sym(n.var) - end - Poly.const(0 if n.cmp == "<" else 1)
         from genome.prove import implies
 
-        others = [f for f in self.logical.facts]
+        others = list(self.logical.facts)
         for name in access.loops:
             if name != n.label:
                 others += loop_facts(self.logical.loops[name].node, tuple(others), self.logical.resolve,

@@ -84,7 +84,7 @@ def _renamed(body: tuple[ir.Stmt, ...], names: Names) -> tuple[ir.Stmt, ...]:
             return replace(n, var=mapping.get(n.var, n.var), label=mapping.get(n.label, n.label))
         return n
 
-    return rewrite(body, fix) if mapping else body  # type: ignore[no-any-return]
+    return rewrite(body, fix) if mapping else body
 
 
 def _changed_in(body: tuple[ir.Stmt, ...]) -> set[str]:
