@@ -93,7 +93,12 @@ class _Lowering:
             ctx = replace(ctx, staged=block_scope)
         body = self._block(self.logical.body, ctx)
         stmts = (*shared, *top, *stage_stmts, *body)
-        return Lowered(self.logical.kernel.with_body(tuple(stmts)), self.same, sum(p.bytes for p in self.plans))
+        kernel = self.logical.kernel.with_body(tuple(stmts))
+        if not self.same:
+            # The launcher fixes the block, so the compiler may keep to the registers that such a block can have; a
+            # bound of the user's own was about another block.
+            kernel = replace(kernel, launch_bounds=(self.schedule.threads, 0))
+        return Lowered(kernel, self.same, sum(p.bytes for p in self.plans))
 
     def _thread_id(self) -> ir.Stmt:
         """Linear id of the thread in its block."""
