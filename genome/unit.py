@@ -86,12 +86,14 @@ class SourceUnit:
 
 
 def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[str, object] = NO_DEFINES,
-              include: Sequence[str] = (), block: tuple[int, int, int] | None = None) -> SourceUnit:
+              include: Sequence[str] = (), block: tuple[int, int, int] | None = None,
+              coordinates: bool = True) -> SourceUnit:
     """Reads one kernel of a ``.cu`` file.
 
     ``kernel`` may be left out when the file has one, and is ``name<args>`` for a template. ``defines`` override the
     file's own macros. ``include``: the folders of the user's headers (left to the compiler). ``block``: the launch's
-    block when it is fixed; then its literal extents count as ``blockDim``. Raises :class:`InputError`.
+    block when it is fixed; then its literal extents count as ``blockDim``. ``coordinates=False`` leaves
+    ``blockIdx.x * blockDim.x + threadIdx.x`` as it is written. Raises :class:`InputError`.
     """
     file = str(path)
     try:
@@ -111,14 +113,17 @@ def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[s
     elif args is not None:
         raise InputError(f"kernel '{found.name}' is no template", file=file, line=found.node.start_point[0] + 1,
                          remedy=f"name it \"{found.name}\"")
-    return _build(source, found, others, block)
+    return _build(source, found, others, block, coordinates)
 
 
-def _build(source: Source, found: Function, others: tuple[str, ...], block: tuple[int, int, int] | None) -> SourceUnit:
+def _build(source: Source, found: Function, others: tuple[str, ...], block: tuple[int, int, int] | None,
+           coordinates: bool) -> SourceUnit:
     parts = device_part.collect(source, found)
     cx = _context(source)
     declarations = _file_scope(source, cx)
-    kernel = alpha_rename(recognise(_kernel(source, found, cx, parts), block))
+    kernel = alpha_rename(_kernel(source, found, cx))
+    if coordinates:
+        kernel = recognise(kernel, block)
     kept = "\n".join(p.text for p in parts if p.text is not None)
     helpers = tuple(_device_function(source, f, cx) for f in functions(source.tree.root_node)
                     if f.node.id != found.node.id and not marked(f.node, "__global__")
@@ -172,7 +177,7 @@ def _file_scope(source: Source, cx: Context) -> tuple[ir.Decl, ...]:
     return tuple(out)
 
 
-def _kernel(source: Source, found: Function, cx: Context, parts: Sequence[device_part.Part]) -> ir.Kernel:
+def _kernel(source: Source, found: Function, cx: Context) -> ir.Kernel:
     line = found.node.start_point[0] + 1
     declarator = function_declarator(found.node)
     params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)

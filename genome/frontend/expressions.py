@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
@@ -202,7 +202,19 @@ def _update(node: Node, cx: Context) -> ir.Expr | None:
     op, target = node.child_by_field_name("operator"), node.child_by_field_name("argument")
     if op is None or target is None:
         return None
-    return ir.IncDec(text_of(op), convert(target, cx), op.start_byte < target.start_byte, location(node))
+    if op.start_byte < target.start_byte:
+        return ir.IncDec(text_of(op), convert(target, cx), True, location(node))
+    return _postfix(target, text_of(op), location(node), cx)
+
+
+def _postfix(target: Node, op: str, loc: Loc, cx: Context) -> ir.Expr:
+    """The grammar reads ``-a++`` as ``(-a)++``; the postfix operator binds first."""
+    inner = target.child_by_field_name("value" if target.type == "cast_expression" else "argument")
+    if target.type in ("unary_expression", "cast_expression", "pointer_expression") and inner is not None:
+        outer = convert(target, cx)
+        if isinstance(outer, (ir.Un, ir.Cast)):
+            return replace(outer, operand=_postfix(inner, op, loc, cx))
+    return ir.IncDec(op, convert(target, cx), False, loc)
 
 
 def _assignment(node: Node, cx: Context) -> ir.Expr | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from genome import ir
 
@@ -16,6 +17,28 @@ BINARY = {",": 1, "||": 4, "&&": 5, "|": 6, "^": 7, "&": 8, "==": 9, "!=": 9, "<
 KEYWORD_TYPES = {"char", "short", "int", "long", "float", "double", "bool", "unsigned", "signed", "void"}
 ATOMIC = re.compile(r"[\w:.]+(?:\((?:[^()]|\([^()]*\))*\))?$")
 INDENT = "    "
+
+
+WIDTH = 120
+SIMPLE = (ir.Decl, ir.Assign, ir.Eval, ir.Barrier, ir.Return, ir.Break, ir.Continue)
+BREAKS = re.compile(r" (?=[-+*/%] |&& |\|\| |\? |: )|(?<=,) ")
+
+
+def wrapped(line: str) -> list[str]:
+    """A statement's line, broken at spaces before operators or after commas where it is too long. Lines that hold
+    strings, comments or directives stay whole."""
+    if len(line) <= WIDTH or '"' in line or "'" in line or line.lstrip().startswith(("//", "#")):
+        return [line]
+    lead = len(line) - len(line.lstrip())
+    out = []
+    pad = " " * (lead + 2 * len(INDENT))
+    while len(line) > WIDTH:
+        places = [m.start() for m in BREAKS.finditer(line, lead + 2 * len(INDENT), WIDTH)]
+        if not places:
+            break
+        out.append(line[:places[-1]])
+        line = pad + line[places[-1] + 1:]
+    return [*out, line]
 
 
 class Printer:
@@ -56,8 +79,13 @@ class Printer:
     def _coord(self, e: ir.Coord) -> tuple[str, int]:
         return f"blockIdx.{e.axis} * blockDim.{e.axis} + threadIdx.{e.axis}", BINARY["+"]
 
+    def postfixed(self, e: ir.Expr) -> str:
+        """An operand of ``[]``, ``.`` or ``->``; ``0.x`` would be a literal."""
+        text = self.expr(e, POSTFIX)
+        return f"({text})" if isinstance(e, (ir.IntLit, ir.FloatLit)) and not text.startswith("(") else text
+
     def _index(self, e: ir.Index) -> tuple[str, int]:
-        return self.expr(e.base, POSTFIX) + "".join(f"[{self.expr(s)}]" for s in e.subs), POSTFIX
+        return self.postfixed(e.base) + "".join(f"[{self.expr(s, ASSIGN)}]" for s in e.subs), POSTFIX
 
     def _bin(self, e: ir.Bin) -> tuple[str, int]:
         level = BINARY[e.op]
@@ -87,7 +115,7 @@ class Printer:
         if e.style == "function" and re.fullmatch(r"[\w:]+", name):
             return f"{name}({self.expr(e.operand, ASSIGN)})", POSTFIX
         if e.style in ("static_cast", "reinterpret_cast", "const_cast"):
-            return f"{e.style}<{name}>({self.expr(e.operand)})", POSTFIX
+            return f"{e.style}<{name}>({self.expr(e.operand, ASSIGN)})", POSTFIX
         operand = self.expr(e.operand, UNARY)
         if operand[0] in "+-*&" and e.type.pointer == 0 and e.type.base.split()[0] not in KEYWORD_TYPES:
             operand = f"({operand})"  # (T)-x reads as a difference where T is not a keyword
@@ -95,10 +123,10 @@ class Printer:
 
     def _ternary(self, e: ir.Ternary) -> tuple[str, int]:
         other = self.expr(e.other, TERNARY)
-        return f"{self.expr(e.cond, TERNARY + 1)} ? {self.expr(e.then, TERNARY)} : {other}", TERNARY
+        return f"{self.expr(e.cond, TERNARY + 1)} ? {self.expr(e.then)} : {other}", TERNARY
 
     def _member(self, e: ir.Member) -> tuple[str, int]:
-        return f"{self.expr(e.operand, POSTFIX)}{'->' if e.arrow else '.'}{e.name}", POSTFIX
+        return f"{self.postfixed(e.operand)}{'->' if e.arrow else '.'}{e.name}", POSTFIX
 
     def _init(self, e: ir.InitList) -> tuple[str, int]:
         return "{" + ", ".join(self.expr(i, ASSIGN) for i in e.items) + "}", PRIMARY
@@ -153,6 +181,12 @@ class Printer:
 
     def stmt(self, s: ir.Stmt, depth: int) -> list[str]:
         """The lines of a statement."""
+        if isinstance(s, SIMPLE):
+            return [piece for line in self.simple(s, depth) for piece in wrapped(line)]
+        return self.compound(s, depth)
+
+    def simple(self, s: ir.Stmt, depth: int) -> list[str]:
+        """A statement that holds no others."""
         pad = INDENT * depth
         if isinstance(s, ir.Decl):
             return [*self.comment_lines(s.comment, depth), f"{pad}{self.decl(s)};"]
@@ -160,6 +194,14 @@ class Printer:
             return [f"{pad}{self.expr(s.target, UNARY)} {s.op} {self.expr(s.value, ASSIGN)};"]
         if isinstance(s, ir.Eval):
             return [f"{pad}{self.expr(s.expr)};"]
+        if isinstance(s, ir.Barrier):
+            return [f"{pad}{self.barrier()};"]
+        if isinstance(s, ir.Return):
+            return [f"{pad}return;" if s.value is None else f"{pad}return {self.expr(s.value)};"]
+        return [f"{pad}{'break' if isinstance(s, ir.Break) else 'continue'};"]
+
+    def compound(self, s: ir.Stmt, depth: int) -> list[str]:
+        """Statements with bodies, comments and kept text."""
         if isinstance(s, ir.For):
             return [*self.comment_lines(s.comment, depth), *self.pragma(s.unroll, depth),
                     *self.braced(self.for_head(s), s.body, depth)]
@@ -169,12 +211,6 @@ class Printer:
             return self.branch(s, depth)
         if isinstance(s, ir.Block):
             return self.braced("", s.body, depth)
-        if isinstance(s, ir.Barrier):
-            return [f"{pad}{self.barrier()};"]
-        if isinstance(s, ir.Return):
-            return [f"{pad}return;" if s.value is None else f"{pad}return {self.expr(s.value)};"]
-        if isinstance(s, (ir.Break, ir.Continue)):
-            return [f"{pad}{'break' if isinstance(s, ir.Break) else 'continue'};"]
         if isinstance(s, ir.Comment):
             return self.comment_lines(s.text, depth)
         if isinstance(s, ir.Opaque):
@@ -216,9 +252,20 @@ class Printer:
         if s.kind == "do":
             lines = self.braced("do", s.body, depth)
             return [*lines[:-1], f"{pad}}} while ({self.expr(s.cond or ir.Literal('true'))});"]
+        if len(s.init) > 1 and not self.one_declaration(s.init):
+            inner = replace(s, init=())
+            return self.braced("", (*s.init, inner), depth)
         cond = "" if s.cond is None else " " + self.expr(s.cond)
         update = "" if s.update is None else " " + self.expr(s.update)
         return self.braced(f"for ({self.init(s.init)};{cond};{update})", s.body, depth)
+
+    def one_declaration(self, init: tuple[ir.Stmt, ...]) -> bool:
+        """Whether C can write all of a loop's initial statements as one declaration, or as one expression."""
+        first = init[0]
+        if isinstance(first, ir.Decl):
+            return all(isinstance(d, ir.Decl) and (d.type.base, d.type.const, d.type.volatile, d.space, d.align) == (
+                first.type.base, first.type.const, first.type.volatile, first.space, first.align) for d in init)
+        return all(isinstance(s, (ir.Assign, ir.Eval)) for s in init)
 
     def init(self, init: tuple[ir.Stmt, ...]) -> str:
         texts: list[str] = []

@@ -3,6 +3,7 @@ spelled out, local arrays at kernel scope. What has no counterpart raises the re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -141,8 +142,8 @@ class OpenCLPrinter(Printer):
                 return n if t is None or t.pointer else ir.Cast(t, ir.IntLit(0))
             return n
 
-        return e if not isinstance(e, (ir.Bin, ir.Un, ir.Ternary, ir.Call)) else \
-            walk.rewrite(e, lambda n: one(n) if n is not e else n)  # type: ignore[no-any-return]
+        result: ir.Expr = walk.rewrite(e, lambda n: one(n) if n is not e else n)
+        return result
 
     def plain(self, t: ir.CType | None) -> ir.CType | None:
         """Typedefs replaced by what they stand for."""
@@ -449,8 +450,9 @@ def print_unit(unit: SourceUnit, kernel: ir.Kernel, contract: bool = True) -> st
     return "\n".join([*head, whole])
 
 
-def _uses_double(text: str) -> bool:
-    import re
+DOUBLE = re.compile(r"\bdouble[234]?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
 
+
+def _uses_double(text: str) -> bool:
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
-    return re.search(r"\bdouble[234]?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])", code) is not None
+    return DOUBLE.search(code) is not None

@@ -31,13 +31,14 @@ RESERVED = frozenset(
     "image1d_t image2d_t image3d_t read_only write_only read_write pipe restrict inline bool2 bool4 auto typeof "
     "half2 half4 double8 double16 float8 float16 int8 int16 uint8 uint16".split())
 BUILTIN_FUNCTIONS = frozenset(
-    "abs abs_diff acos acosh acospi add_sat all any as_int as_float asin asinh atan atan2 atanh barrier bitselect cbrt "
-    "ceil clamp clz copysign cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs "
-    "fast_distance fast_length fast_normalize fdim floor fma fmax fmin fmod fract frexp hadd half_cos hypot ilogb isequal "
-    "isfinite isinf isnan isnormal ldexp length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag "
-    "mem_fence min minmag mix modf mul24 mul_hi nan native_exp nextafter normalize popcount pow pown powr prefetch "
-    "printf radians remainder rhadd rint rootn rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh "
-    "sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vload4 vstore4".split())
+    "abs abs_diff acos acosh acospi add_sat all any as_int as_float asin asinh atan atan2 atanh barrier bitselect "
+    "cbrt ceil clamp clz copysign cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs "
+    "fast_distance fast_length fast_normalize fdim floor fma fmax fmin fmod fract frexp hadd half_cos hypot ilogb "
+    "isequal isfinite isinf isnan isnormal ldexp length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat "
+    "max maxmag mem_fence min minmag mix modf mul24 mul_hi nan native_exp nextafter normalize popcount pow pown "
+    "powr prefetch printf radians remainder rhadd rint rootn rotate round rsqrt select shuffle shuffle2 sign "
+    "signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vload4 "
+    "vstore4".split())
 QUALIFIERS = {"global": "__global ", "local": "__local ", "constant": "__constant ", "private": ""}
 
 
