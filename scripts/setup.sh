@@ -39,13 +39,13 @@ installed() { [ -f ".venv/$1.stamp" ] && [ "$(cat ".venv/$1.stamp")" = "$(cksum 
 remember() { cksum < pyproject.toml > ".venv/$1.stamp"; }
 
 pip_install() {
-    "$py" -m pip install --quiet --disable-pip-version-check "$@" ||
+    "$py" -m pip install --quiet --disable-pip-version-check --no-compile "$@" ||
         fail "installing $* failed (see above); check the network, the proxy (HTTPS_PROXY) and the disk, then run make again"
 }
 
 want=core
-size="about 270 MB"
-case " $* " in *" test "*) want=test; size="about 340 MB" ;; esac
+size="about 200 MB"
+case " $* " in *" test "*) want=test; size="about 290 MB" ;; esac
 
 if [ "$want" = core ] && installed test; then want=test; fi
 if ! installed "$want"; then
