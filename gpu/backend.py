@@ -32,7 +32,7 @@ class Backend:
 
     def config(self) -> BuilderConfig:
         o = self.options
-        return BuilderConfig(o.flags, o.cache_dir, o.compile_timeout, self.device.arch)
+        return BuilderConfig(o.flags, o.cache_dir, o.compile_timeout, self.device)
 
     def start_builder(self, index: int) -> Child:
         raise NotImplementedError

@@ -37,8 +37,12 @@ class Bench:
         for name, buffer in self.buffers.items():
             self.session.reset_guards(buffer)
             if name in self.initial:
-                self.session.upload(buffer, self.initial[name])
-                self.session.keep(buffer)
+                self.set(name, self.initial[name])
+
+    def set(self, name: str, array: Array) -> None:
+        """Other initial content for an ``in`` or ``inout`` array, until :meth:`repair`."""
+        self.session.upload(self.buffers[name], array)
+        self.session.keep(self.buffers[name], copy=self.workload.argument(name).role == "inout")
 
     def reset(self, pattern: int) -> None:
         """Before a run: in-out arrays as at the start, pure outputs poisoned with ``POISON[pattern]``."""
@@ -134,5 +138,5 @@ def _is_exact(array: Array) -> bool:
     if array.dtype.kind != "f":
         return False
     with np.errstate(all="ignore"):
-        limit = min(2.0**24, 2.0 ** (np.finfo(array.dtype).nmant + 1))
+        limit = min(2.0**24, 2.0 ** (np.finfo(array.dtype.name).nmant + 1))
         return bool(np.all(np.abs(array) < limit) and np.all(array == np.rint(array)))

@@ -67,6 +67,9 @@ def make(role: str, config: Any, tell: Tell) -> Role:
     if role == "builder-cuda":
         from gpu.compile_nvrtc import Builder as CudaBuilder
         return CudaBuilder(config, tell)
+    if role == "oclgrind":
+        from gpu.oclgrind_run import Run
+        return Run()
     if role == "worker":
         from gpu.worker import Worker
         return Worker(config, tell)

@@ -10,7 +10,7 @@ from genome.program import Program
 from gpu import limits
 from gpu.build import Built, CompileError
 from gpu.child_main import Tell
-from gpu.records import Verdict
+from gpu.records import DeviceInfo, Verdict
 from gpu.session import DeviceFault, Session
 from gpu.setup import Setup
 from gpu.verify import Check, Proxies
@@ -23,7 +23,7 @@ class BuilderConfig:
     flags: tuple[str, ...]
     cache_dir: str | None
     compile_timeout: float
-    arch: str = ""
+    device: DeviceInfo
 
 
 @dataclass(frozen=True)

@@ -61,22 +61,12 @@ class OpenClCompiler:
                 cl.kernel_work_group_info.LOCAL_MEM_SIZE, self._opencl.device) + la.shared_bytes
                 for la in program.launches)
         except cl.Error as e:
-            raise CompileError(_message(e)) from e
+            raise CompileError(opencl.message(e)) from e
         resources = Resources(shared_bytes=shared, code_bytes=_code_bytes(binary),
                               compile_seconds=time.monotonic() - begin, binary=_identity(binary, program))
         built = Built(program, binary, tuple(la.kernel for la in program.launches), resources)
         self._cache.put(name, built)
         return built
-
-
-def _message(error: cl.Error) -> str:
-    """The compiler's own lines, without PyOpenCL's frame around them."""
-    text = str(error)
-    _, found, rest = text.partition("Build on <pyopencl.Device")
-    if not found:
-        return text
-    lines = [line for line in rest.splitlines()[1:] if line.strip()]
-    return "\n".join(line for line in lines if not line.startswith(("(options:", "(source saved"))) or text
 
 
 def _objects(binary: bytes) -> list[bytes]:

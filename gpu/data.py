@@ -41,7 +41,7 @@ def scalar(argument: Argument, value: Number) -> np.generic:
     (evaluator.md C16)."""
     dtype = dtype_of(argument)
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = np.iinfo(argument.dtype)
         if not limits.min <= value <= limits.max or int(value) != value:
             raise InputError(f"argument {argument.name}: {value} does not fit {argument.dtype}")
     result: np.generic = dtype.type(value)

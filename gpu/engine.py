@@ -160,7 +160,7 @@ class Engine:
 
     def _assign(self, pool: Pool) -> None:
         while len(pool.slots) < pool.count and not self.broken and (
-                pool.urgent or pool.waiting or len(pool.slots) < 1):
+                pool.urgent or pool.waiting or not pool.slots):
             self._open(pool, len(pool.slots))
         for slot in list(pool.slots):
             if slot.task is not None:

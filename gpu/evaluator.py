@@ -68,7 +68,7 @@ class LocalEvaluator:
         self.device: DeviceInfo = backend.device
         self._backend, self._workload, self._baseline, self._options = backend, workload, baseline, options
         self._builders = Pool("compiler", backend.builders, backend.start_builder)
-        self._workers = Pool("device", 1, lambda _: backend.start_worker(), spare=True)
+        self._workers = Pool("device", 0, lambda _: backend.start_worker(), spare=True)
         self._results: queue.SimpleQueue[Evaluation] = queue.SimpleQueue()
         self._pending = 0
         self._setup: Setup | None = None
@@ -85,6 +85,7 @@ class LocalEvaluator:
         support = self._backend.support_programs()
         for name, program in support.items():  # the worker's own kernels: compiled like any other program
             self._backend.support[name] = self._compile(program)
+        self._workers.count = 1  # from now on it may be started
         built = self._compile(self._baseline)
         over = limits.over_constraints(self._options.constraints, self._baseline, built.resources)
         plain = self._compile(self._baseline, plain=True) if self._backend.check_plain else None

@@ -134,9 +134,7 @@ def _tolerances(bench: Bench, setup: Setup) -> dict[str, tuple[float, float]]:
     varied = [a for a in bench.workload.arguments if data.is_random_float(a) and a.name in bench.initial]
     if varied and setup.workload.exactness != Exactness.EXACT:
         for argument in varied:
-            buffer = bench.buffers[argument.name]
-            bench.session.upload(buffer, np.ones(bench.initial[argument.name].size, data.dtype_of(argument)))
-            bench.session.keep(buffer)
+            bench.set(argument.name, np.ones(bench.initial[argument.name].size, data.dtype_of(argument)))
         bench.reset(0)
         bench.session.time(bench.bind(setup.baseline))
         for name, array in bench.download().items():

@@ -92,3 +92,13 @@ def quiet() -> None:
     """PyOpenCL reports a compiler's remarks as Python warnings; they are in the build log anyway."""
     os.environ.setdefault("PYOPENCL_COMPILER_OUTPUT", "0")
     warnings.filterwarnings("ignore", module="pyopencl")
+
+
+def message(error: cl.Error) -> str:
+    """The compiler's own lines, without PyOpenCL's frame around them."""
+    text = str(error)
+    _, found, rest = text.partition("Build on <pyopencl.Device")
+    if not found:
+        return text
+    lines = [line for line in rest.splitlines()[1:] if line.strip()]
+    return "\n".join(line for line in lines if not line.startswith(("(options:", "(source saved"))) or text

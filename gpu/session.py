@@ -16,7 +16,7 @@ from gpu.data import Array
 from gpu.records import DeviceInfo
 
 GUARD_BYTES = 65536  # before and after every array
-GUARD_WORD = 0xA5C3E197
+GUARD_BYTE = 0xA5
 # Two patterns for outputs (evaluator.md C1): NaN / -1, and a large finite float / a large integer. A kernel that leaves
 # an element alone cannot agree with the reference under both.
 POISON = (0xFFFFFFFF, 0x7B7B7B7B)
@@ -80,8 +80,8 @@ class Session(Protocol):
         """Sets the content, not the guard zones."""
         ...
 
-    def keep(self, buffer: Buffer) -> None:
-        """Remembers the present content for :meth:`restore` and :meth:`unchanged`."""
+    def keep(self, buffer: Buffer, copy: bool) -> None:
+        """Remembers the present content for :meth:`unchanged` and, with ``copy``, for :meth:`restore`."""
         ...
 
     def restore(self, buffer: Buffer) -> None:

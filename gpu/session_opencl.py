@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -20,7 +21,7 @@ from gpu import opencl
 from gpu.build import Built
 from gpu.compare import compare_arrays
 from gpu.data import Array
-from gpu.session import GUARD_BYTES, GUARD_WORD, Buffer, Comparison, DeviceFault, Runner
+from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Comparison, DeviceFault, Runner
 
 Shape = tuple[int, ...]
 
@@ -96,9 +97,10 @@ class OpenClSession:
 
     @contextmanager
     def _mapped(self, buffer: Buffer, offset: int, nbytes: int, write: bool) -> Iterator[Array]:
-        flags = cl.map_flags.READ | cl.map_flags.WRITE if write else cl.map_flags.READ
+        flags = cl.map_flags.WRITE if write else cl.map_flags.READ  # PoCL maps in place: the rest stays
         with faults():
-            view, _ = cl.enqueue_map_buffer(self.queue, buffer.whole, flags, offset, (nbytes,), np.uint8)
+            view, _ = cl.enqueue_map_buffer(
+                self.queue, buffer.whole, flags, offset, (nbytes,), np.dtype(np.uint8))
             try:
                 yield view
             finally:
@@ -109,7 +111,7 @@ class OpenClSession:
         with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, True) as view:
             view[:] = array.view(np.uint8)
 
-    def keep(self, buffer: Buffer) -> None:
+    def keep(self, buffer: Buffer, copy: bool) -> None:
         buffer.kept = self.download(buffer)
 
     def restore(self, buffer: Buffer) -> None:
@@ -136,18 +138,16 @@ class OpenClSession:
             return np.array(view).view(buffer.dtype)
 
     def guards_intact(self, buffer: Buffer) -> bool:
-        pattern = np.tile(np.frombuffer(np.uint32(GUARD_WORD).tobytes(), np.uint8), GUARD_BYTES // 4)
         for offset in (0, GUARD_BYTES + buffer.nbytes):
             with self._mapped(buffer, offset, GUARD_BYTES, False) as view:
-                if not np.array_equal(view, pattern):
+                if not np.all(view == GUARD_BYTE):
                     return False
         return True
 
     def reset_guards(self, buffer: Buffer) -> None:
-        pattern = np.tile(np.frombuffer(np.uint32(GUARD_WORD).tobytes(), np.uint8), GUARD_BYTES // 4)
         for offset in (0, GUARD_BYTES + buffer.nbytes):
             with self._mapped(buffer, offset, GUARD_BYTES, True) as view:
-                view[:] = pattern
+                view[:] = GUARD_BYTE
 
     def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison:
         with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, False) as view:
@@ -159,7 +159,7 @@ class OpenClSession:
         with faults():
             for launch, grid in zip(launches, grids, strict=True):
                 kernel = cl.Kernel(loaded, launch.kernel)
-                values: list[object] = [a.data if isinstance(a, Buffer) else a for a in arguments]
+                values: list[Any] = [a.data if isinstance(a, Buffer) else a for a in arguments]
                 if launch.shared_bytes:
                     values.append(cl.LocalMemory(launch.shared_bytes))
                 if kernel.num_args != len(values):

@@ -48,7 +48,7 @@ def tolerances(workload: Workload, terms: dict[str, float]) -> dict[str, tuple[f
         if dtype.kind not in "fc" or workload.exactness == Exactness.EXACT:
             result[argument.name] = (0.0, 0.0)
             continue
-        eps = float(np.finfo(dtype).eps)
+        eps = float(np.finfo(argument.dtype).eps)
         rtol, scale = workload.tolerance.rtol, workload.tolerance.atol_scale
         if workload.tolerance == Tolerance():
             if eps < 1e-10:

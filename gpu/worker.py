@@ -32,7 +32,7 @@ PREPARE_SECONDS = 600.0  # for generating data and running the baseline: not the
 def open_session(config: WorkerConfig) -> Session:
     if config.backend == "cuda":
         from gpu.session_cuda import CudaSession
-        return CudaSession(config.ordinal, config.support)
+        return CudaSession(config.ordinal, config.support["support"])
     from gpu.session_opencl import OpenClSession
     return OpenClSession()
 

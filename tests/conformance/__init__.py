@@ -1,0 +1,1 @@
+"""Suites that every back end must pass."""

@@ -1,0 +1,70 @@
+"""A small matrix product in CUDA C++ and OpenCL C from one text, and the ways in which a candidate can be bad."""
+
+from __future__ import annotations
+
+from genome.program import Launch, Program
+from genome.workload import Argument, Size, Workload
+
+# Words in capitals are the dialect's. The baseline adds every product thrice over a volatile index, so that honest
+# candidates are clearly faster.
+TEXT = """#line 1 "sgemm.src"
+KERNEL void sgemm(GLOBAL const float* A, GLOBAL const float* B, GLOBAL float* C, int M, int N, int K) {
+  int x = GX, y = GY;
+  PROLOGUE
+  if (x < N && y < M) {
+    float s = 0.0f;
+    for (int r = 0; r < REPEATS; ++r) {
+      volatile int zero = 0;
+      s = 0.0f;
+      for (int k = zero; k < K; ++k) s += A[y * K + k] * B[k * N + x];
+    }
+    RESULT
+  }
+  EPILOGUE
+}
+"""
+GRID = ("ceil_div(N, block_x)", "ceil_div(M, block_y)", "1")
+DIALECT = {
+    "opencl": {"KERNEL": "__kernel", "GLOBAL": "__global", "GX": "get_global_id(0)", "GY": "get_global_id(1)"},
+    "cuda": {"KERNEL": 'extern "C" __global__', "GLOBAL": "", "GX": "blockIdx.x * blockDim.x + threadIdx.x",
+             "GY": "blockIdx.y * blockDim.y + threadIdx.y"},
+}
+GOOD = "C[y * N + x] = s;"
+
+
+def program(language: str, result: str = GOOD, repeats: int = 1, block: tuple[int, int, int] = (16, 16, 1),
+            prologue: str = "", epilogue: str = "", grid: tuple[str, str, str] = GRID, text: str = TEXT,
+            preconditions: tuple[str, ...] = ()) -> Program:
+    words = {"RESULT": result, "REPEATS": str(repeats), "PROLOGUE": prologue, "EPILOGUE": epilogue, **DIALECT[language]}
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    text = text.replace("GLOBAL", DIALECT[language]["GLOBAL"])  # inside what was just put in
+    return Program(text, (Launch("sgemm", grid, block),), language, preconditions)
+
+
+def size(m: int, n: int, k: int) -> Size:
+    return Size((("M", m), ("N", n), ("K", k)))
+
+
+def workload(tune: tuple[Size, ...], check: tuple[Size, ...] = ()) -> Workload:
+    scalars = tuple(Argument(name, "int32", value=name) for name in "MNK")
+    return Workload((Argument("A", "float32", "M*K"), Argument("B", "float32", "K*N"),
+                     Argument("C", "float32", "M*N", "out"), *scalars), tune, check)
+
+
+# Name → (changes to the program, expected verdict, a word of the reason). Sizes: tune 128³ (OpenCL) or larger.
+BAD: dict[str, tuple[dict[str, object], str, str]] = {
+    "wrong constant": ({"result": "C[y * N + x] = 1.001f * s;"}, "wrong result", "expected"),
+    "does nothing": ({"result": ""}, "wrong result", "expected"),
+    "upper half only": ({"result": "if (y < M / 2 || M == 1) C[y * N + x] = s;"}, "wrong result", "elements differ"),
+    "NaN": ({"result": "C[y * N + x] = s / 0.0f - s / 0.0f;"}, "wrong result", ""),
+    "tail dropped": ({"result": "if (x < N / 16 * 16 || N % 16 == 0) C[y * N + x] = s;"}, "wrong result", ""),
+    "small values only": ({"result": "C[y * N + x] = s > 1000.0f ? 1000.0f : s;"}, "wrong result", "x1000"),
+    "outside its output": ({"result": GOOD + " if (x == 0 && y == 0) C[M * N + 5] = 1.0f;"}, "wrong result",
+                           "wrote outside of C"),
+    "before its output": ({"result": GOOD + " if (x == 0 && y == 0) C[-3] = 1.0f;"}, "wrong result", "wrote outside"),
+    "changes an input": ({"result": GOOD + " if (x == 0 && y == 0) ((GLOBAL float*)A)[0] = 0.5f;"}, "wrong result",
+                         "changed its input A"),
+    "bad only at full size": ({"result": "C[y * N + x] = (M >= 128 && x == 7) ? s + 1.0f : s;"}, "wrong result",
+                              "C[7]"),
+}
