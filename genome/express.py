@@ -9,6 +9,7 @@ from typing import Protocol
 from genome.errors import Refusal
 from genome.gene import Gene, Genome, ParamValue
 from genome.lower import lower
+from genome.lower.lowering import STATIC_BYTES
 from genome.program import Launch, Program
 from genome.scheduled import Scheduled
 
@@ -65,8 +66,10 @@ def emit(state: Scheduled, language: str = "cuda") -> Program:
     if not state.edited:
         source = state.unit.cuda_original() if language == "cuda" else state.unit.opencl(state.unit.kernel)
         return Program(source, (state.launch,), language)
-    lowered = lower(state.logical, state.schedule, state.baseline)
+    # OpenCL C has no dynamic shared memory inside a kernel: its arrays are static at any size.
+    static = STATIC_BYTES if language == "cuda" else 2**31
+    lowered = lower(state.logical, state.schedule, state.baseline, static_bytes=static)
     source = state.unit.cuda(lowered.kernel) if language == "cuda" else state.unit.opencl(lowered.kernel)
     block = state.launch.block if lowered.same_mapping else state.schedule.block
-    launch = Launch(state.unit.kernel.name, state.grid, block, state.launch.shared_bytes)
+    launch = Launch(state.unit.kernel.name, state.grid, block, state.launch.shared_bytes + lowered.dynamic_bytes)
     return Program(source, (launch,), language, state.preconditions)

@@ -20,6 +20,9 @@ ELEMENT_BYTES = {
 }
 
 
+VECTOR_BASES = {"float": "float", "int": "int", "unsigned int": "uint", "double": "double"}
+
+
 @dataclass(frozen=True)
 class Group:
     """Reads of one array whose subscripts differ by constants only. ``name`` is the site: ``A``, then ``A#1``."""
@@ -148,7 +151,41 @@ def stage_plan(logical: LogicalKernel, schedule: Schedule, stage: Stage) -> Stag
         raise Refusal("stage-order", f"order {order} is no permutation of {array.name}'s {rank} dimensions", where)
     shape = [dims[d].size for d in order]
     shape[-1] += stage.pad
-    return StagePlan(stage, group, dims, counts, ir.CType(array.element.base), order, tuple(shape))
+    plan = StagePlan(stage, group, dims, counts, ir.CType(array.element.base), order, tuple(shape))
+    if stage.vector > 1:
+        _check_vector(logical, schedule, plan)
+    if schedule.depth_of(stage.scope) > 1 and ELEMENT_BYTES[array.element.base] not in (4, 8):
+        raise Refusal("pipeline-element-size", f"elements of {array.name} have "
+                      f"{ELEMENT_BYTES[array.element.base]} bytes; asynchronous copies move 4, 8 or 16", where)
+    return plan
+
+
+def _check_vector(logical: LogicalKernel, schedule: Schedule, plan: StagePlan) -> None:
+    """Raises unless every vector of the box starts at a multiple of its width within a row of the array. That rows
+    themselves start aligned is asked at run time."""
+    v, where, name = plan.stage.vector, plan.group.accesses[0].loc, plan.group.array
+    width = v * ELEMENT_BYTES[plan.element.base]
+    if plan.element.base not in VECTOR_BASES or width > 16:
+        raise Refusal("stage-vector-type", f"there are no vectors of {v} elements of type {plan.element.base}", where)
+    last = plan.dims[-1]
+    if last.size % v:
+        raise Refusal("stage-vector-box", f"the box of {name} is {last.size} elements wide, no multiple of {v}", where)
+    if last.extent.is_constant and last.extent.constant % v:
+        raise Refusal("stage-vector-rows", f"rows of {name} have {last.extent} elements, no multiple of {v}", where)
+    parts = [last.low, *(c for _, c in last.outer.terms)]
+    tile = schedule.tile_of(scope_loop(plan.stage.scope)) if plan.stage.scope else None
+    for symbol, c in last.spans:
+        if symbol.startswith("@"):
+            parts.append(c * schedule.axis(symbol[1:]).extent)
+            continue
+        lo = from_expr(logical.loops[symbol].node.lo, logical.resolve)
+        if lo is None:
+            raise Refusal("stage-vector-start", f"the start of loop {symbol} is not understood", where)
+        parts += [c * k for _, k in lo.terms]
+        if tile is not None and symbol in tile.loops:
+            parts.append(c * tile.sizes[tile.loops.index(symbol)])
+    if any(n % v for n in parts):
+        raise Refusal("stage-vector-misaligned", f"the box of {name} does not start at multiples of {v} elements", where)
 
 
 def _check_uniform(logical: LogicalKernel, label: str) -> None:

@@ -296,6 +296,33 @@ class Comment:
 
 
 @dataclass(frozen=True)
+class AsyncCopy:
+    """Copies ``bytes`` (4, 8 or 16) from global memory at ``source`` to shared memory at ``target`` without waiting
+    (``cp.async``, sm_80 and later); zeros where ``cond`` is false, and then nothing is read."""
+
+    target: Expr
+    source: Index
+    bytes: int
+    cond: Expr | None = None
+    loc: Loc = _loc()
+
+
+@dataclass(frozen=True)
+class AsyncCommit:
+    """Closes the group of the copies issued since the last one."""
+
+    loc: Loc = _loc()
+
+
+@dataclass(frozen=True)
+class AsyncWait:
+    """Waits until at most ``pending`` of the thread's own groups are under way."""
+
+    pending: int
+    loc: Loc = _loc()
+
+
+@dataclass(frozen=True)
 class Opaque:
     """A statement that is kept as text. ``barrier`` when it may synchronise or exchange data between threads."""
 
@@ -308,7 +335,8 @@ class Opaque:
 
 
 Stmt = Union[
-    Decl, Assign, For, Loop, If, Block, Barrier, Eval, Return, Break, Continue, Comment, Opaque,
+    Decl, Assign, For, Loop, If, Block, Barrier, Eval, Return, Break, Continue, Comment, Opaque, AsyncCopy,
+    AsyncCommit, AsyncWait,
 ]
 
 

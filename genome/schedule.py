@@ -43,12 +43,22 @@ class Tile:
 class Stage:
     """The footprint of all reads of ``array`` inside ``scope`` lives in shared memory. ``scope`` is "" (the whole
     body) or the label of a tiled loop's outer part (``k.o``). ``order`` permutes the dimensions in storage, slowest
-    first; empty keeps the array's. ``pad`` elements are added to the fastest stored dimension."""
+    first; empty keeps the array's. ``pad`` elements are added to the fastest stored dimension. ``vector`` elements are
+    loaded at once where the array's rows allow it."""
 
     array: str
     scope: str
     order: tuple[int, ...] = ()
     pad: int = 0
+    vector: int = 1
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The stages at ``scope`` have ``depth`` buffers, filled by asynchronous copies ``depth - 1`` tiles ahead."""
+
+    scope: str
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class Schedule:
     stages: tuple[Stage, ...] = ()
     unrolls: tuple[Unroll, ...] = ()
     loads_first: tuple[str, ...] = ()  # statement groups whose loads are hoisted: see ReorderInstructions
+    pipelines: tuple[Pipeline, ...] = ()
+    swizzle: int = 0  # blocks are walked in groups of this many rows of the grid; 0: as the device deals them
 
     def axis(self, name: str) -> AxisMap:
         return dict(self.axes)[name]
@@ -94,6 +106,10 @@ class Schedule:
             if label in t.loops:
                 return t
         return None
+
+    def depth_of(self, scope: str) -> int:
+        """Buffers of the stages at a scope."""
+        return next((p.depth for p in self.pipelines if p.scope == scope), 1)
 
     def unroll_of(self, label: str) -> Unroll | None:
         for u in self.unrolls:

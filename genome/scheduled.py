@@ -102,7 +102,7 @@ class Scheduled:
                     if n > allowed:
                         raise Refusal("grid-over-limit", f"{n} blocks along {name} at size {size}, the device allows "
                                       f"{allowed}")
-        total = sum(p.bytes for p in self.plans())
+        total = sum(p.bytes * self.schedule.depth_of(p.stage.scope) for p in self.plans())
         if total > limits.shared_bytes:
             raise Refusal("shared-memory-over-limit", f"{total} bytes of shared memory a block, {limits.shared_bytes} "
                           "are allowed")

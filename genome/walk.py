@@ -14,7 +14,7 @@ EXPRS = (
 )
 STMTS = (
     ir.Decl, ir.Assign, ir.For, ir.Loop, ir.If, ir.Block, ir.Barrier, ir.Eval, ir.Return, ir.Break, ir.Continue,
-    ir.Comment, ir.Opaque,
+    ir.Comment, ir.Opaque, ir.AsyncCopy, ir.AsyncCommit, ir.AsyncWait,
 )
 NODES = EXPRS + STMTS
 

@@ -16,22 +16,26 @@ from genome.footprint import StagePlan, scope_loop, stage_plan, uniform
 from genome.logical import LogicalKernel
 from genome.lower.deps import Axes, private_dependences
 from genome.lower.leaves import LeafWriter
-from genome.lower.mapping import AxisCode, add, axis_codes
+from genome.lower.mapping import AxisCode, add, axis_codes, swizzle
 from genome.lower.names import Names
-from genome.lower.stages import Loader, StageCode, declaration
+from genome.lower.stages import Loader, StageCode, declaration, wide_test
 from genome.lower.unroll import unroll_loop
 from genome.poly import Poly, from_expr
 from genome.schedule import Schedule, Tile
 from genome.walk import root, walk
 
 
+STATIC_BYTES = 49152  # of shared memory a block may use without opting in (CUDA programming guide, K.1)
+
+
 @dataclass(frozen=True)
 class Lowered:
-    """``kernel`` is plain IR; ``same_mapping`` tells that the launch geometry is the baseline's."""
+    """``kernel`` is plain IR; ``same_mapping`` tells that the launch geometry is the baseline's; ``dynamic_bytes`` of
+    shared memory the launch must provide."""
 
     kernel: ir.Kernel
     same_mapping: bool
-    shared_bytes: int
+    dynamic_bytes: int
 
 
 @dataclass(frozen=True)
@@ -48,22 +52,27 @@ class Context:
     inside: tuple[str, ...] = ()  # enclosing loops
 
 
-def lower(logical: LogicalKernel, schedule: Schedule, baseline: Schedule) -> Lowered:
-    """Expects a schedule that passed all checks; a :class:`Refusal` from here is a defect of a check."""
-    return _Lowering(logical, schedule, baseline).run()
+def lower(logical: LogicalKernel, schedule: Schedule, baseline: Schedule, *,
+          static_bytes: int = STATIC_BYTES) -> Lowered:
+    """Expects a schedule that passed all checks; a :class:`Refusal` from here is a defect of a check. Stages of more
+    than ``static_bytes`` together go to dynamic shared memory."""
+    return _Lowering(logical, schedule, baseline, static_bytes).run()
 
 
 class _Lowering:
-    def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule) -> None:
+    def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule, static_bytes: int) -> None:
         self.logical, self.schedule = logical, schedule
         self.same = (schedule.order, schedule.axes) == (baseline.order, baseline.axes)
-        self.mapped = not self.same or bool(schedule.stages)
+        self.mapped = not self.same or bool(schedule.stages) or schedule.swizzle > 1
         self.names = Names(logical.kernel)
         self.axes: dict[str, AxisCode] = axis_codes(logical, schedule, self.names) if self.mapped else {}
         self.tid = self.names.fresh("tid") if schedule.stages else ""
         self.items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
+        self.slots: dict[str, str] = {}  # loop → variable that holds the number of its current buffer
         self.plans: list[StagePlan] = [stage_plan(logical, schedule, s) for s in schedule.stages]
-        self.codes = [StageCode(p, self.names.fresh(f"{p.group.array}_s")) for p in self.plans]
+        total = sum(p.bytes * schedule.depth_of(p.stage.scope) for p in self.plans)
+        self.dynamic = total > static_bytes
+        self.codes = [self._code(p) for p in self.plans]
         load_axes: dict[ir.Index, Axes] = {}
         self.deps = private_dependences(logical, self.items, load_axes)
         # A load whose guard cannot be narrowed hangs on all of the guard's axes: say so before expanding scalars.
@@ -73,17 +82,27 @@ class _Lowering:
             self.deps = private_dependences(logical, self.items, self.deps.load_axes)
             self.leaves.deps = self.deps
 
+    def _code(self, p: StagePlan) -> StageCode:
+        depth = self.schedule.depth_of(p.stage.scope)
+        loop = scope_loop(p.stage.scope)
+        if depth > 1 and loop not in self.slots:
+            self.slots[loop] = self.names.fresh(f"{self.logical.loops[loop].node.var}_slot")
+        return StageCode(p, self.names.fresh(f"{p.group.array}_s"), depth, self.slots[loop] if depth > 1 else "",
+                         self.names.fresh(f"{p.group.array}_wide") if p.stage.vector > 1 else "", self.dynamic)
+
     # ----------------------------------------------------------------------------------------- entry
     def run(self) -> Lowered:
         top: list[ir.Stmt] = []
         if self.mapped:
+            top += swizzle(self.schedule, self.axes, self.names)
             for a in self.schedule.order:
                 top += self.axes[a].declarations()
         if self.plans:
             top.append(self._thread_id())
         top += self._coordinates()
         ctx = Context(facts=self.logical.facts, starts={}, locals={})
-        shared = [declaration(c) for c in self.codes]
+        shared = self._dynamic_shared() if self.dynamic else [declaration(c) for c in self.codes]
+        top += [ir.Decl(ir.CType("bool", const=True), c.wide, init=wide_test(c)) for c in self.codes if c.wide]
         stage_stmts: list[ir.Stmt] = []
         block_scope = tuple(c for c in self.codes if not c.plan.stage.scope)
         if block_scope:
@@ -98,7 +117,19 @@ class _Lowering:
             # The launcher fixes the block, so the compiler may keep to the registers that such a block can have; a
             # bound of the user's own was about another block.
             kernel = replace(kernel, launch_bounds=(self.schedule.threads, 0))
-        return Lowered(kernel, self.same, sum(p.bytes for p in self.plans))
+        return Lowered(kernel, self.same, sum(_rounded(c.bytes) for c in self.codes) if self.dynamic else 0)
+
+    def _dynamic_shared(self) -> list[ir.Stmt]:
+        """One block of dynamic shared memory, cut into the stages' arrays."""
+        pool = self.names.fresh("shared_pool")
+        out: list[ir.Stmt] = [ir.Decl(ir.CType("char"), pool, dims=(None,), space="extern shared", align=16)]
+        at = 0
+        for c in self.codes:
+            pointer = replace(c.plan.element, pointer=1)
+            out.append(ir.Decl(pointer, c.name, init=ir.Cast(pointer, ir.Bin("+", ir.Var(pool), ir.IntLit(at))),
+                               comment=declaration(c).comment))
+            at += _rounded(c.bytes)
+        return out
 
     def _thread_id(self) -> ir.Stmt:
         """Linear id of the thread in its block."""
@@ -247,6 +278,9 @@ class _Lowering:
                     left = add(left, ir.IntLit(1))
                 inner = replace(inner, hi=ir.Ternary(ir.Bin("<", left, ir.IntLit(size)), left, ir.IntLit(size)))
             body = self._unrolled(inner, n.label)
+        depth = self.schedule.depth_of(tile.loops[-1] + ".o") if here else 1
+        if depth > 1:
+            return self._pipelined(s, tile, here, body, inner_ctx, ctx)
         if here:
             loads: list[ir.Stmt] = []
             for c in here:
@@ -258,6 +292,42 @@ class _Lowering:
             u = self.schedule.unroll_of(n.label + ".o")
             body = (replace(outer, unroll=u.factor) if u is not None else outer,)
         return body
+
+    def _pipelined(self, n: ir.For, tile: Tile, here: list[StageCode], body: tuple[ir.Stmt, ...], inner: Context,
+                   outer: Context) -> tuple[ir.Stmt, ...]:
+        """Tiles are copied ``depth - 1`` ahead of their use. One barrier a tile suffices: the buffer that is filled is
+        the one that all threads had left before the barrier."""
+        label, size, depth = tile.loops[0], tile.sizes[0], here[0].depth
+        slot = self.slots[label]
+        start = (inner.starts or {})[label]
+        assert isinstance(start, ir.Var)
+        lo = self._bound(n.lo, outer)
+        ahead = Poly.sym(n.var) - (from_expr(n.lo, self.logical.resolve) or Poly.sym(n.var))
+
+        def fill(first: ir.Expr, buffer: ir.Expr) -> tuple[ir.Stmt, ...]:
+            ctx = replace(inner, starts={**(inner.starts or {}), label: first}, facts=(*outer.facts, ahead))
+            out: list[ir.Stmt] = []
+            for c in here:
+                out += self._load(c, ctx, buffer)
+            return (*out, ir.AsyncCommit())
+
+        stmts: list[ir.Stmt] = []
+        for i in range(depth - 1):
+            stmts += fill(add(lo, ir.IntLit(i * size)), ir.IntLit(i))
+        stmts.append(ir.Decl(ir.INT, slot, init=ir.IntLit(0)))
+        # The buffer after the current one's predecessor: (slot + depth - 1) % depth.
+        target = ir.Ternary(ir.Bin("==", ir.Var(slot), ir.IntLit(0)), ir.IntLit(depth - 1),
+                            ir.Bin("-", ir.Var(slot), ir.IntLit(1)))
+        filled = self.names.fresh(f"{n.var}_fill")
+        step = ir.Assign(ir.Var(slot), "=", ir.Ternary(ir.Bin("==", ir.Var(slot), ir.IntLit(depth - 1)), ir.IntLit(0),
+                                                       ir.Bin("+", ir.Var(slot), ir.IntLit(1))))
+        loop_body = (ir.AsyncWait(depth - 2), ir.Barrier(), ir.Decl(ir.CType("int", const=True), filled, init=target),
+                     *fill(add(start, ir.IntLit((depth - 1) * size)), ir.Var(filled)), *body, step)
+        stmts.append(ir.For(label + ".o", start.name, n.type or ir.INT, lo, n.cmp, self._bound(n.hi, outer),
+                            ir.IntLit(size), loop_body, loc=n.loc,
+                            comment=f"PipelineStages: tiles of {size} in {depth} buffers, copied ahead"))
+        # Nothing may be under way, and no thread still reading, when the buffers are filled again.
+        return (*stmts, ir.AsyncWait(0), ir.Barrier())
 
     def _tail_dropped(self, n: ir.For, size: int, here: list[StageCode], body: tuple[ir.Stmt, ...],
                       ctx: Context) -> bool:
@@ -325,7 +395,7 @@ class _Lowering:
                    for sub, extent in zip(access.dims, access.extents, strict=True))
 
     # ---------------------------------------------------------------------------------------- stages
-    def _load(self, code: StageCode, ctx: Context) -> list[ir.Stmt]:
+    def _load(self, code: StageCode, ctx: Context, slot: ir.Expr | None = None) -> list[ir.Stmt]:
         starts: dict[str, ir.Expr] = {}
         for dim in code.plan.dims:
             for symbol, _ in dim.spans:
@@ -335,7 +405,7 @@ class _Lowering:
                 starts[symbol] = inside if inside is not None else self._bound(self.logical.loops[symbol].node.lo, ctx)
         x, y, z = self.schedule.block
         loader = Loader(self.logical, self.axes, self.names, ir.Var(self.tid), x * y * z)
-        return loader.load(code, starts, ctx.facts, lambda e: self._bound(e, ctx))
+        return loader.load(code, starts, ctx.facts, lambda e: self._bound(e, ctx), slot)
 
     # ---------------------------------------------------------------------------------------- leaves
     def _plain(self, stmts: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
@@ -352,6 +422,10 @@ class _Lowering:
                 case _:
                     out.append(s)
         return tuple(out)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // 16) * 16
 
 
 def _pure_guard(logical: LogicalKernel, c: ir.Expr) -> bool:

@@ -44,6 +44,7 @@ class AxisCode:
     block: str
     thread: str
     item: str
+    number: str = ""  # variable that holds the block's number along the axis; "": the hardware's
 
     def offset(self, item: ir.Expr) -> ir.Expr:
         """Distance of an item from the thread's first point."""
@@ -68,7 +69,7 @@ class AxisCode:
 
     def declarations(self) -> list[ir.Stmt]:
         hw = "xyz"[self.index]
-        as_int = ir.Cast(ir.INT, ir.Builtin(f"blockIdx.{hw}"))
+        as_int: ir.Expr = ir.Var(self.number) if self.number else ir.Cast(ir.INT, ir.Builtin(f"blockIdx.{hw}"))
         thread: ir.Expr = ir.Cast(ir.INT, ir.Builtin(f"threadIdx.{hw}"))
         m = self.map
         if m.items > 1 and m.mode != "strided":
@@ -85,8 +86,37 @@ def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names) -> dict
         base = spelling.get(a, a)
         m = schedule.axis(a)
         out[a] = AxisCode(a, i, m, names.fresh(f"{base}_block"), names.fresh(f"{base}_thread"),
-                          names.fresh(f"{base}_i") if m.items > 1 else "")
+                          names.fresh(f"{base}_i") if m.items > 1 else "",
+                          names.fresh(f"{base}_number") if schedule.swizzle > 1 and i < 2 else "")
     return out
+
+
+def swizzle(schedule: Schedule, axes: dict[str, AxisCode], names: Names) -> list[ir.Stmt]:
+    """Blocks walked in groups of rows of the grid, down each column of a group, so that blocks that run together share
+    rows and columns in L2. A bijection of the grid: the last group may have fewer rows."""
+    if schedule.swizzle < 2:
+        return []
+    x, y = (axes[a].number for a in schedule.order[:2])
+    width, linear, first, rows, within = (names.fresh(n) for n in ("grid_width", "linear_block", "group_first",
+                                                                   "group_rows", "in_group"))
+
+    def const(name: str, value: ir.Expr) -> ir.Decl:
+        return ir.Decl(ir.CType("int", const=True), name, init=value)
+
+    def of(name: str) -> ir.Expr:
+        return ir.Cast(ir.INT, ir.Builtin(name))
+
+    group = ir.Bin("*", ir.Var(width), ir.IntLit(schedule.swizzle))
+    left = ir.Bin("-", of("gridDim.y"), ir.Var(first))
+    return [
+        const(width, of("gridDim.x")),
+        const(linear, ir.Bin("+", ir.Bin("*", of("blockIdx.y"), ir.Var(width)), of("blockIdx.x"))),
+        const(first, ir.Bin("*", ir.Bin("/", ir.Var(linear), group), ir.IntLit(schedule.swizzle))),
+        const(rows, ir.Ternary(ir.Bin("<", left, ir.IntLit(schedule.swizzle)), left, ir.IntLit(schedule.swizzle))),
+        const(within, ir.Bin("%", ir.Var(linear), group)),
+        const(x, ir.Bin("/", ir.Var(within), ir.Var(rows))),
+        const(y, ir.Bin("+", ir.Var(first), ir.Bin("%", ir.Var(within), ir.Var(rows)))),
+    ]
 
 
 def grid(logical: LogicalKernel, schedule: Schedule, original: tuple[str, str, str],

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from genome import ir
 from genome.build import poly_expr
 from genome.facts import integer_type
-from genome.footprint import StageDim, StagePlan, scope_loop
+from genome.footprint import ELEMENT_BYTES, VECTOR_BASES, StageDim, StagePlan, scope_loop
 from genome.logical import Access, LogicalKernel
 from genome.lower.mapping import AxisCode, add, mul
 from genome.lower.names import Names
-from genome.poly import Poly, coord_symbol, from_expr
+from genome.poly import Poly, from_expr
 from genome.prove import implies
 
 
 @dataclass(frozen=True)
 class StageCode:
+    """``name``: the shared array. ``depth`` buffers; ``slot`` is the variable that holds the current one's number, ""
+    for one buffer. ``wide`` is the variable that tells whether rows are aligned for vectors, "" for scalar copies.
+    ``dynamic``: the array is a pointer into dynamic shared memory, subscripted flat."""
+
     plan: StagePlan
-    name: str  # of the shared array
+    name: str
+    depth: int = 1
+    slot: str = ""
+    wide: str = ""
+    dynamic: bool = False
 
+    @property
+    def bytes(self) -> int:
+        return self.plan.bytes * self.depth
 
-@dataclass(frozen=True)
-class LoopSymbol:
-    """How a loop inside a stage's scope is written: its value is ``start + local``."""
-
-    start: ir.Expr
-    local: ir.Expr
+    def element(self, subs: Sequence[ir.Expr], slot: ir.Expr | None) -> ir.Index:
+        """An element of the stored box; ``subs`` in storage order."""
+        if not self.dynamic:
+            return ir.Index(ir.Var(self.name), (*([slot] if slot is not None else []), *subs))
+        flat: ir.Expr = slot if slot is not None else ir.IntLit(0)
+        for n, s in zip(self.plan.shape, subs, strict=True):
+            flat = add(mul(flat, n), s)
+        return ir.Index(ir.Var(self.name), (flat,))
 
 
 def declaration(code: StageCode) -> ir.Decl:
-    dims = tuple(ir.IntLit(n) for n in code.plan.shape)
+    dims = tuple(ir.IntLit(n) for n in ((code.depth,) if code.depth > 1 else ()) + code.plan.shape)
     where = f"loop {scope_loop(code.plan.stage.scope)}" if code.plan.stage.scope else "the block"
     return ir.Decl(code.plan.element, code.name, dims=dims, space="shared", align=16,
                    comment=f"UseSharedMemory: the part of {code.plan.group.array} that {where} reads")
@@ -46,7 +59,7 @@ def read(code: StageCode, access: Access, axes: Mapping[str, ir.Expr], loops: Ma
             local = axes[symbol[1:]] if symbol.startswith("@") else loops[symbol]
             e = add(e, mul(local, c))
         subs.append(add(e, ir.IntLit(access.dims[d].constant - dim.low)))
-    return ir.Index(ir.Var(code.name), tuple(subs[d] for d in code.plan.order))
+    return code.element([subs[d] for d in code.plan.order], ir.Var(code.slot) if code.slot else None)
 
 
 class Loader:
@@ -57,38 +70,81 @@ class Loader:
         self.logical, self.axes, self.names, self.tid, self.threads = logical, axes, names, tid, threads
 
     def load(self, code: StageCode, starts: Mapping[str, ir.Expr], outer_facts: tuple[Poly, ...],
-             rename: Callable[[ir.Expr], ir.Expr]) -> list[ir.Stmt]:
+             rename: Callable[[ir.Expr], ir.Expr], slot: ir.Expr | None = None) -> list[ir.Stmt]:
         """``starts``: the first value of each loop inside the scope; ``outer_facts``: what is known of the loops
-        around it; ``rename`` writes outer symbols (loop variables of tiled loops) as the kernel has them."""
-        plan = code.plan
-        values, loop = self._counters(plan)
+        around it; ``rename`` writes outer symbols (loop variables of tiled loops) as the kernel has them; ``slot``:
+        the buffer to fill, asynchronously, where there are several."""
+        plan, v = code.plan, code.plan.stage.vector
+        contiguous = plan.order[-1] == len(plan.dims) - 1 and plan.shape[-1] % v == 0
+        if slot is not None and not contiguous:
+            v = 1  # an asynchronous copy cannot scatter
+        values, loop = self._counters(plan, v)
         const_int = ir.CType("int", const=True)
-        named = [(self.names.fresh(f"{plan.group.array}_i{d}"), v) for d, v in enumerate(values)]
+        named = [(self.names.fresh(f"{plan.group.array}_i{d}"), x) for d, x in enumerate(values)]
         locals_: list[ir.Expr] = [ir.Var(n) for n, _ in named]
-        indices = tuple(ir.Decl(const_int, n, init=v) for n, v in named)
-        guards: list[ir.Expr] = []
-        facts = list(self.logical.facts) + list(outer_facts)
-        elements: list[ir.Expr] = []
-        for d, dim in enumerate(plan.dims):
-            base, poly = self._base(dim, starts, rename)
-            element = add(base, locals_[d])
-            s = Poly.sym(f"%{d}")
-            inside = [s, Poly.const(dim.size - 1) - s]
-            index = poly + s
-            if not implies([*facts, *inside], index):
-                guards.append(ir.Bin(">=", element, ir.IntLit(0)))
-            if not implies([*facts, *inside], dim.extent - index - Poly.const(1)):
-                guards.append(ir.Bin("<", element, poly_expr(dim.extent)))
-            elements.append(element)
-        flat = self._flat(plan, elements)
-        value: ir.Expr = ir.Index(ir.Var(plan.group.array), (flat,))
-        if guards:
-            cond = guards[0]
-            for g in guards[1:]:
-                cond = ir.Bin("&&", cond, g)
-            value = ir.Ternary(cond, value, ir.IntLit(0))
-        target = ir.Index(ir.Var(code.name), tuple(locals_[d] for d in plan.order))
-        return [loop((*indices, ir.Assign(target, "=", value)))]
+        indices = tuple(ir.Decl(const_int, n, init=x) for n, x in named)
+        facts = [*self.logical.facts, *outer_facts]
+
+        def place(lane: int) -> tuple[ir.Index, ir.Index, ir.Expr | None]:
+            """Target, source and guard of one element of the vector."""
+            at = [*locals_[:-1], add(locals_[-1], ir.IntLit(lane))]
+            guard: ir.Expr | None = None
+            elements: list[ir.Expr] = []
+            for d, dim in enumerate(plan.dims):
+                base, poly = self._base(dim, starts, rename)
+                element = add(base, at[d])
+                elements.append(element)
+                for test in self._tests(dim, element, poly, d, facts):
+                    guard = test if guard is None else ir.Bin("&&", guard, test)
+            source = ir.Index(ir.Var(plan.group.array), (self._flat(plan, elements),))
+            return code.element([at[d] for d in plan.order], slot), source, guard
+
+        narrow = tuple(self._copy(*place(lane), width=1, element=plan.element, later=slot is not None)
+                       for lane in range(v))
+        if v == 1:
+            return [loop((*indices, *narrow))]
+        target, source, guard = place(0)
+        if not contiguous:
+            vector = self._scatter([place(lane)[0] for lane in range(v)], source, guard, plan.element, v)
+        elif slot is not None:
+            vector = (self._copy(target, source, guard, v, plan.element, True),)
+        else:
+            vector = self._scatter([target], source, guard, plan.element, v)
+        return [loop((*indices, ir.If(ir.Var(code.wide), vector, narrow)))]
+
+    def _tests(self, dim: StageDim, element: ir.Expr, poly: Poly, d: int, facts: list[Poly]) -> list[ir.Expr]:
+        """The bounds of one dimension that are not proved."""
+        s = Poly.sym(f"%{d}")
+        known = [*facts, s, Poly.const(dim.size - 1) - s]
+        index = poly + s
+        out: list[ir.Expr] = []
+        if not implies(known, index):
+            out.append(ir.Bin(">=", element, ir.IntLit(0)))
+        if not implies(known, dim.extent - index - Poly.const(1)):
+            out.append(ir.Bin("<", element, poly_expr(dim.extent)))
+        return out
+
+    def _copy(self, target: ir.Index, source: ir.Index, guard: ir.Expr | None, width: int, element: ir.CType,
+              later: bool) -> ir.Stmt:
+        if later:
+            return ir.AsyncCopy(target, source, width * ELEMENT_BYTES[element.base], guard)
+        return ir.Assign(target, "=", source if guard is None else ir.Ternary(guard, source, ir.IntLit(0)))
+
+    def _scatter(self, targets: list[ir.Index], source: ir.Index, guard: ir.Expr | None, element: ir.CType,
+                 v: int) -> tuple[ir.Stmt, ...]:
+        """One vector load; one vector store, or as many scalar stores as there are targets."""
+        vector = ir.CType(f"{VECTOR_BASES[element.base]}{v}")
+        q = self.names.fresh("v")
+        zero = ir.Call(f"make_{vector.base}", (ir.IntLit(0),) * v)
+        read: ir.Stmt = ir.Assign(ir.Var(q), "=", _as_vector(source, replace(vector, const=True)))
+        if guard is not None:
+            read = ir.If(guard, (read,))
+        stores: tuple[ir.Stmt, ...]
+        if len(targets) == 1:
+            stores = (ir.Assign(_as_vector(targets[0], vector), "=", ir.Var(q)),)
+        else:
+            stores = tuple(ir.Assign(t, "=", ir.Member(ir.Var(q), "xyzw"[i])) for i, t in enumerate(targets))
+        return (ir.Decl(vector, q, init=zero), read, *stores)
 
     def _base(self, dim: StageDim, starts: Mapping[str, ir.Expr],
               rename: Callable[[ir.Expr], ir.Expr]) -> tuple[ir.Expr, Poly]:
@@ -108,21 +164,24 @@ class Loader:
                 poly = poly + (known if known is not None else Poly.sym(symbol)) * Poly.const(c)
         return add(code, ir.IntLit(dim.low)), poly
 
-    def _counters(self, plan: StagePlan) -> tuple[list[ir.Expr], Callable[[tuple[ir.Stmt, ...]], ir.Stmt]]:
+    def _counters(self, plan: StagePlan, v: int = 1) -> tuple[list[ir.Expr], Callable[[tuple[ir.Stmt, ...]], ir.Stmt]]:
         """Local indices per dimension, last one fastest over the threads so that global reads coalesce, and the loop
-        that runs them over the box."""
-        total, threads = plan.elements, self.threads
+        that runs them over the box in vectors of ``v``."""
+        total, threads = plan.elements // v, self.threads
+        sizes = [d.size for d in plan.dims]
+        sizes[-1] //= v
         flat = self.names.fresh(f"{plan.group.array}_e")
         e: ir.Expr = ir.Bin("+", ir.Var(flat), self.tid)
         indices: list[ir.Expr] = []
         below = 1
         for d in range(len(plan.dims) - 1, -1, -1):
-            size = plan.dims[d].size
+            size = sizes[d]
             part = e if below == 1 else ir.Bin("/", e, ir.IntLit(below))
             indices.append(part if d == 0 else ir.Bin("%", part, ir.IntLit(size)))
             below *= size
         indices.reverse()
-        last = plan.dims[-1].size
+        indices[-1] = mul(indices[-1], v)
+        last = sizes[-1]
         trips = -(-total // threads)
 
         def wrap(inner: tuple[ir.Stmt, ...]) -> ir.Stmt:
@@ -134,9 +193,9 @@ class Loader:
         if len(plan.dims) == 2 and threads % last == 0:
             # Rows of the box: row and column of a thread are fixed but for a constant step, nothing is divided.
             step = threads // last
-            rows = plan.dims[0].size
+            rows = sizes[0]
             row = ir.Bin("+", ir.Var(flat), ir.Bin("/", self.tid, ir.IntLit(last)))
-            column = ir.Bin("%", self.tid, ir.IntLit(last))
+            column = mul(ir.Bin("%", self.tid, ir.IntLit(last)), v)
 
             def wrap_rows(inner: tuple[ir.Stmt, ...]) -> ir.Stmt:
                 if rows % step:
@@ -161,8 +220,25 @@ class Loader:
         return out
 
 
+def _as_vector(element: ir.Index, vector: ir.CType) -> ir.Expr:
+    """``*(float4*)&a[i]``."""
+    return ir.Un("*", ir.Cast(replace(vector, pointer=1), ir.Un("&", element)))
+
+
+def wide_test(code: StageCode) -> ir.Expr:
+    """Whether all rows of the array start aligned for the stage's vectors."""
+    v, plan = code.plan.stage.vector, code.plan
+    extent = plan.dims[-1].extent
+    pointer = ir.Cast(ir.CType("size_t"), ir.Var(plan.group.array))
+    width = v * ELEMENT_BYTES[plan.element.base]
+    test: ir.Expr = ir.Bin("==", ir.Bin("%", pointer, ir.IntLit(width)), ir.IntLit(0))
+    if not extent.is_constant:
+        test = ir.Bin("&&", ir.Bin("==", ir.Bin("%", poly_expr(extent), ir.IntLit(v)), ir.IntLit(0)), test)
+    return test
+
+
 def local_axes(axes: Mapping[str, AxisCode], items: Mapping[str, ir.Expr]) -> dict[str, ir.Expr]:
     return {a: code.local(items.get(a)) for a, code in axes.items()}
 
 
-__all__ = ["Loader", "LoopSymbol", "StageCode", "coord_symbol", "declaration", "local_axes", "read"]
+__all__ = ["Loader", "StageCode", "declaration", "local_axes", "read", "wide_test"]

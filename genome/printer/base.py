@@ -215,10 +215,28 @@ class Printer:
             return self.comment_lines(s.text, depth)
         if isinstance(s, ir.Opaque):
             return self.opaque(s, depth)
+        if isinstance(s, (ir.AsyncCopy, ir.AsyncCommit, ir.AsyncWait)):
+            return [INDENT * depth + line for line in self.async_lines(s)]
         raise TypeError(f"{type(s).__name__} is no statement")
 
     def barrier(self) -> str:
         return "__syncthreads()"
+
+    def async_lines(self, s: ir.AsyncCopy | ir.AsyncCommit | ir.AsyncWait) -> list[str]:
+        """Inline PTX (PTX ISA 8, section 9.7.9.25): the source size of 0 fills with zeros and reads nothing."""
+        if isinstance(s, ir.AsyncCommit):
+            return ['asm volatile("cp.async.commit_group;\\n" ::: "memory");']
+        if isinstance(s, ir.AsyncWait):
+            return [f'asm volatile("cp.async.wait_group {s.pending};\\n" ::: "memory");']
+        how = "cg" if s.bytes == 16 else "ca"
+        source, size = self.expr(s.source), str(s.bytes)
+        if s.cond is not None:
+            cond = self.expr(s.cond, TERNARY + 1)
+            source = f"{self.postfixed(s.source.base)}[{cond} ? {self.expr(s.source.subs[0], TERNARY)} : 0]"
+            size = f"{cond} ? {s.bytes} : 0"
+        return [f'asm volatile("cp.async.{how}.shared.global [%0], [%1], {s.bytes}, %2;\\n" ::',
+                f'    "r"((unsigned int)__cvta_generic_to_shared(&{self.expr(s.target, UNARY)})),',
+                f'    "l"(__cvta_generic_to_global(&{source})), "r"({size}) : "memory");']
 
     def opaque(self, s: ir.Opaque, depth: int) -> list[str]:
         return [INDENT * depth + s.text]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from genome import ir, walk
 from genome.errors import Loc
+from genome.footprint import ELEMENT_BYTES
 from genome.frontend.types import squeeze
 from genome.normal.typing import declared_types, type_of
 from genome.printer import opencl_calls
@@ -50,6 +51,26 @@ class OpenCLPrinter(Printer):
         self.hoisted: list[str] = []
         self.dynamic: list[str] = []
         self.resolve(body)
+
+    # -- asynchronous copies ---------------------------------------------------------------------------------
+    def async_lines(self, s: ir.AsyncCopy | ir.AsyncCommit | ir.AsyncWait) -> list[str]:
+        """OpenCL C 1.2 has nothing of the kind: the copies are made at once, the groups are comments."""
+        if isinstance(s, ir.AsyncCommit):
+            return ["// commit group"]
+        if isinstance(s, ir.AsyncWait):
+            return [f"// wait until {s.pending} groups are under way"]
+        t = self.type_of(s.source)
+        assert t is not None and isinstance(s.target, ir.Index)
+        width = s.bytes // ELEMENT_BYTES[t.base]
+        lines = []
+        for i in range(width):
+            more = ir.IntLit(i)
+            target = ir.Index(s.target.base, (*s.target.subs[:-1], ir.Bin("+", s.target.subs[-1], more)))
+            value: ir.Expr = ir.Index(s.source.base, (ir.Bin("+", s.source.subs[0], more),))
+            if s.cond is not None:
+                value = ir.Ternary(s.cond, value, ir.IntLit(0))
+            lines += [line.strip() for line in self.stmt(ir.Assign(target, "=", value), 0)]
+        return lines
 
     # -- types -----------------------------------------------------------------------------------------------
     def resolve(self, body: tuple[ir.Stmt, ...]) -> None:
