@@ -246,11 +246,13 @@ class Engine:
             return
         if task.message["op"] == "setup":
             return  # its successor gets the setup anew
-        if loss.stage in ("starting", "preparing", "opening the device") and not task.retried and not self.broken:
-            task.retried = True  # not this task's fault
+        if self.broken:
+            task.answer(("failed", self.broken), task.facts)
+        elif loss.stage == "starting" or (loss.stage in ("preparing", "opening the device") and not task.retried):
+            task.retried = loss.stage != "starting"  # not this task's fault
             slot.pool.urgent.appendleft(task)
-            return
-        task.answer(("lost", loss), task.facts)
+        else:
+            task.answer(("lost", loss), task.facts)
 
     def _give_up(self, why: str) -> None:
         self.broken = why
