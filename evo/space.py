@@ -8,9 +8,8 @@ from random import Random
 
 from evo.search.draws import Draws
 from evo.search.space import Expression, Place
-from genome.errors import Refusal
 from genome.express import Expressed, emit, express
-from genome.gene import Gene, Genome, ParamValue, genome_key
+from genome.gene import Genome, ParamValue, genome_key
 from genome.program import Program
 from genome.scheduled import Scheduled
 from genome.summary import summarise

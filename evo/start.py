@@ -88,8 +88,8 @@ def check_problem(problem: Problem, console: Console | None = None) -> GateRepor
                           f"({spell_seconds(t.low)} to {spell_seconds(t.high)})", markup=False)
         for line in report.roofline_lines(gate.evaluation.timings[:1], roofline(base, evaluator.device)):
             console.print(line, markup=False)
-        console.print(f"  repeats {'agree bit for bit' if gate.deterministic else f'differ by {gate.spread:.2g} tolerances'}",
-                      markup=False)
+        repeats = "agree bit for bit" if gate.deterministic else f"differ by {gate.spread:.2g} tolerances"
+        console.print(f"  repeats {repeats}", markup=False)
         for note in gate.notes:
             console.print(f"  {note}", markup=False)
         return gate
@@ -145,9 +145,12 @@ def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> Any:
 
 
 def limits_of(device: DeviceInfo) -> Limits:
-    """Static shared memory stays within 48 KiB also where a device has more: the source must run on any GPU."""
-    return Limits(min(device.max_threads_per_block, 1024), device.max_block, device.max_grid,
-                  min(device.max_shared_bytes, STATIC_SHARED))
+    """On the CPU shared memory stays within what every GPU has: the CUDA source that is exported must run there."""
+    cuda = device.backend == "cuda"
+    capability = int(device.arch.removeprefix("sm_") or 0) if device.arch.removeprefix("sm_").isdigit() else 0
+    shared = device.max_shared_optin if cuda else min(device.max_shared_bytes, STATIC_SHARED)
+    return Limits(min(device.max_threads_per_block, 1024), device.max_block, device.max_grid, shared,
+                  async_copy=not cuda or capability >= 80)
 
 
 def roofline(base: Scheduled, device: DeviceInfo) -> report.Roofline:
@@ -185,9 +188,10 @@ def opening(problem: Problem, options: Options, device: DeviceInfo, folder: Path
     if device.backend == "opencl":
         lines.append("This is a practice run on the CPU: it finds, verifies and times real candidates, but what is "
                      "fast here need not be fast on a GPU.")
+    checked = ", ".join(map(str, w.check)) or "none"
     lines += [f"Budget {budget}, seed {options.seed}, {options.agents} agents, policy {options.policy}, "
               f"screen {'on' if options.screen else 'off'}",
-              f"Sizes: optimised for {', '.join(map(str, w.tune))}; checked at {', '.join(map(str, w.check)) or 'none'}",
+              f"Sizes: optimised for {', '.join(map(str, w.tune))}; checked at {checked}",
               f"Exactness: {w.exactness.name.lower()}; tolerance {w.tolerance.rtol:g} relative + "
               f"{w.tolerance.atol_scale:g} of the output's RMS"]
     return lines + [f"Assumed: {a}" for a in problem.assumed]

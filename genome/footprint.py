@@ -185,7 +185,8 @@ def _check_vector(logical: LogicalKernel, schedule: Schedule, plan: StagePlan) -
         if tile is not None and symbol in tile.loops:
             parts.append(c * tile.sizes[tile.loops.index(symbol)])
     if any(n % v for n in parts):
-        raise Refusal("stage-vector-misaligned", f"the box of {name} does not start at multiples of {v} elements", where)
+        raise Refusal("stage-vector-misaligned", f"the box of {name} does not start at multiples of {v} elements",
+                      where)
 
 
 def _check_uniform(logical: LogicalKernel, label: str) -> None:

@@ -27,6 +27,7 @@ class Limits:
     block: tuple[int, int, int] = (1024, 1024, 64)
     grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     shared_bytes: int = 49152
+    async_copy: bool = True  # cp.async: sm_80 and later (OpenCL copies at once, which is right but no faster)
     items: int = 256  # points a thread: more would not fit into registers, and take minutes to compile
 
 

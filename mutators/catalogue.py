@@ -8,14 +8,17 @@ from mutators.base import Mutator
 from mutators.block_size import AdjustBlockSize
 from mutators.coalesce import CoalesceMemoryAccess
 from mutators.coarsen import CoarsenThreads
+from mutators.pipeline import PipelineStages
 from mutators.reorder import ReorderInstructions
 from mutators.shared_memory import UseSharedMemory
+from mutators.swizzle import SwizzleBlocks
 from mutators.tile_loops import TileLoops
 from mutators.unroll import UnrollLoop
+from mutators.vectorize import VectorizeLoads
 
 CATALOGUE: Mapping[str, Mutator] = {
     m.name: m for m in (TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(),
-                        ReorderInstructions(), CoarsenThreads())
+                        ReorderInstructions(), CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks())
 }
 
 

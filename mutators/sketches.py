@@ -139,6 +139,12 @@ def _register_tile(state: Scheduled, rng: Random, label: str, reused: tuple[Grou
         if rng.random() < 0.9:
             genes.append(Gene.make("UseSharedMemory", g.name, scope=label + ".o", order=_storage(g, rng, axes),
                                    pad=rng.choice((0, 0, 1, 4))))
+            if rng.random() < 0.7:
+                genes.append(Gene.make("VectorizeLoads", g.name, width=rng.choice((2, 4, 4, 4))))
+    if rng.random() < 0.7:
+        genes.append(Gene.make("PipelineStages", label + ".o", depth=rng.choice((2, 3, 3, 4))))
+    if len(state.schedule.order) > 1 and rng.random() < 0.6:
+        genes.append(Gene.make("SwizzleBlocks", "grid", rows=rng.choice((4, 8, 8, 16))))
     if rng.random() < 0.7:
         genes.append(Gene.make("UnrollLoop", label, mode="pragma", factor=rng.choice((2, 4, 8, 16))))
     return tuple(genes)
@@ -152,6 +158,8 @@ def _block_stage(state: Scheduled, rng: Random, staged: tuple[Group, ...]) -> Ge
         if len(staged) == 1 or rng.random() < 0.7:
             order_ = "".join(map(str, range(len(g.accesses[0].dims))))
             genes.append(Gene.make("UseSharedMemory", g.name, scope=BLOCK, order=order_, pad=rng.choice((0, 1, 1, 2))))
+            if rng.random() < 0.4:
+                genes.append(Gene.make("VectorizeLoads", g.name, width=rng.choice((2, 4))))
     return (*genes, *_loads_first(state, rng))
 
 

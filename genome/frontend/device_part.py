@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from genome.frontend.source import Function, Source, function_declarator, marked
+from genome.frontend.source import Function, Source, declared_name, function_declarator, marked
 from genome.frontend.types import text_of
 
 HOST_HEADERS = {
@@ -73,18 +73,8 @@ def uses(node: Node) -> tuple[set[str], set[str]]:
     return used - (declared - called), called
 
 
-def _declared(node: Node) -> set[str]:
-    while node is not None:
-        if node.type in ("identifier", "type_identifier", "field_identifier"):
-            return {text_of(node)}
-        inner = node.child_by_field_name("declarator")
-        if inner is None:
-            inner = next((c for c in node.children if c.is_named and ("declarator" in c.type
-                                                                      or c.type == "identifier")), None)
-        if inner is None:
-            return set()
-        node = inner
-    return set()
+def _declared(node: Node | None) -> set[str]:
+    return {declared_name(node)} - {""}
 
 
 def _tags(node: Node) -> set[str]:

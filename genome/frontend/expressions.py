@@ -20,7 +20,7 @@ KEYWORDS = frozenset(
     "new noexcept nullptr operator private public register reinterpret_cast return short signed sizeof static "
     "static_cast struct switch template this throw true try typedef typeid typename union unsigned using virtual void "
     "volatile wchar_t while size_t threadIdx blockIdx blockDim gridDim warpSize __shared__ __asm__ __volatile__ "
-    "__restrict__".split())
+    "__restrict__ and or not xor bitand bitor compl not_eq".split())
 SYNC = re.compile(r"__sync|__shfl|__ballot|__any|__all|__match|__reduce_|__activemask|atomic|\basm\b|__asm|\bgoto\b|"
                   r"\.sync|barrier|__threadfence|cooperative_groups|\bcg::|mma|this_thread_block|this_grid|pipeline")
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.S)
@@ -160,16 +160,18 @@ def _binary(node: Node, cx: Context) -> ir.Expr | None:
     op_node, left, right = (node.child_by_field_name(f) for f in ("operator", "left", "right"))
     if op_node is None or left is None or right is None:
         return None
-    op = text_of(op_node)
+    op = ALTERNATIVE.get(cx.text(op_node), cx.text(op_node))
     name = _bare_type(left, cx)
     if name is not None and op in ("-", "+", "*", "&"):  # (T)-x
         return ir.Cast(ir.CType(name), ir.Un(op, convert(right, cx), location(right)), "c", location(node))
-    if op not in ir_binary:
+    if op not in BINARY:
         return None
     return ir.Bin(op, convert(left, cx), convert(right, cx), location(node))
 
 
-ir_binary = frozenset(["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", "==", "!=", "<", ">", "<=",
+ALTERNATIVE = {"and": "&&", "or": "||", "not": "!", "not_eq": "!=", "bitand": "&", "bitor": "|", "xor": "^",
+               "compl": "~"}
+BINARY = frozenset(["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", "==", "!=", "<", ">", "<=",
                        ">=", ","])
 
 
@@ -192,10 +194,11 @@ def _comma(node: Node, cx: Context) -> ir.Expr | None:
 
 
 def _unary(node: Node, cx: Context) -> ir.Expr | None:
-    op, operand = node.child_by_field_name("operator"), _field(node, "argument", cx)
-    if op is None or operand is None or text_of(op) not in "-+!~*&":
+    op_node, operand = node.child_by_field_name("operator"), _field(node, "argument", cx)
+    if op_node is None or operand is None:
         return None
-    return ir.Un(text_of(op), operand, location(node))
+    op = ALTERNATIVE.get(text_of(op_node), text_of(op_node))
+    return ir.Un(op, operand, location(node)) if op in ("-", "+", "!", "~", "*", "&") else None
 
 
 def _update(node: Node, cx: Context) -> ir.Expr | None:

@@ -108,7 +108,7 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
         return super().evalexpr([t for t in tokens if t.type not in COMMENTS])
 
     def on_error(self, file: str, line: int, msg: str) -> NoReturn:
-        raise _Malformed(line, msg)
+        raise _Malformed(line, " ".join(msg.split()))
 
 
 def _glues(left: str, right: str, same: bool) -> bool:
@@ -177,7 +177,7 @@ def expand(text: str, file: str, defines: Mapping[str, object]) -> str:
                          remedy="mend the directive; the kernel must compile as it stands") from e
     except (IndexError, AttributeError, TypeError, ValueError, KeyError, RecursionError, AssertionError,
             SyntaxError, OverflowError) as e:  # pcpp has no error of its own for malformed directives
-        raise InputError(f"the preprocessor stops: {e or type(e).__name__}", file=file,
+        raise InputError(f"the preprocessor stops: {' '.join(str(e).split()) or type(e).__name__}", file=file,
                          remedy="mend the directive; the kernel must compile as it stands") from e
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,8 +31,70 @@ class Source:
 
 def parse(text: str, file: str) -> Source:
     masked, pragmas = mask(text)
-    tree = Parser(LANGUAGE).parse(masked.encode("utf-8", "surrogateescape"))
+    code = masked.encode("utf-8", "surrogateescape")
+    tree = Parser(LANGUAGE).parse(code)
+    if MAYBE_TEMPLATE.search(code):
+        for _ in range(8):  # each pass sees through one more level of nesting
+            swaps = _false_templates(tree.root_node)
+            if not swaps:
+                break
+            patched = bytearray(code)
+            for at in swaps:
+                patched[at] = ord("<")
+            code = bytes(patched)
+            tree = Parser(LANGUAGE).parse(code)
     return Source(file, text.encode("utf-8", "surrogateescape"), tree, pragmas)
+
+
+MAYBE_TEMPLATE = re.compile(rb"[\w\])]\s*<[^<>;{}]*>\s*[-(+*&!~]")
+
+
+def _false_templates(root: Node) -> list[int]:
+    """Offsets of the ``>`` in ``i < n && j > (m)``, which the grammar takes for a call of a template ``i<n && j>``.
+
+    Replaced by ``<``, which binds alike, the text parses as it is meant; operators are read from the raw text."""
+    out: list[int] = []
+    stack: list[tuple[Node, frozenset[str]]] = [(root, frozenset())]
+    while stack:
+        node, variables = stack.pop()
+        if node.type == "function_definition":
+            variables = _variables(node)
+        elif node.type in ("template_function", "template_method", "template_type"):
+            args = node.child_by_field_name("arguments")
+            name = node.child_by_field_name("name")
+            if args is not None and name is not None and args.child_count and args.children[-1].type == ">":
+                logical = any(c.type == "binary_expression" and {"&&", "||"} & {k.type for k in c.children}
+                              for c in args.children)
+                if text_of(name) in variables or (logical and node.type != "template_type"):
+                    out.append(args.children[-1].start_byte)
+        stack.extend((c, variables) for c in node.children)
+    return out
+
+
+def _variables(function: Node) -> frozenset[str]:
+    """The names of a function's parameters and local variables."""
+    names: set[str] = set()
+    stack = [function]
+    while stack:
+        node = stack.pop()
+        if node.type in ("parameter_declaration", "declaration", "optional_parameter_declaration"):
+            for d in node.children_by_field_name("declarator"):
+                names.add(declared_name(d))
+        stack.extend(node.children)
+    return frozenset(names - {""})
+
+
+def declared_name(node: Node | None) -> str:
+    """The name that a declarator declares; empty where it has none."""
+    while node is not None:
+        if node.type in ("identifier", "type_identifier", "field_identifier"):
+            return text_of(node)
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((c for c in node.children if c.is_named and ("declarator" in c.type
+                                                                      or c.type == "identifier")), None)
+        node = inner
+    return ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +168,8 @@ def find_kernel(source: Source, name: str | None) -> tuple[Function, tuple[str, 
     kernels = [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]
     names = list(dict.fromkeys(f.name for f in kernels))
     listing = ", ".join(names)
+    if not kernels or (name is not None and name not in names):
+        _broken_kernel(source, name)
     if not kernels:
         raise InputError("there is no __global__ function that can be read here", file=source.file,
                          remedy="name a file that defines a kernel")
@@ -118,6 +183,38 @@ def find_kernel(source: Source, name: str | None) -> tuple[Function, tuple[str, 
             check_errors(f.node, source, name)
             return f, tuple(n for n in names if n != name)
     raise InputError(f"there is no kernel '{name}'", file=source.file, remedy=f"kernels here: {listing}")
+
+
+HEAD = re.compile(rb"__global__[^;{}]*?\b(\w+)\s*\(")
+
+
+def _broken_kernel(source: Source, name: str | None) -> None:
+    """Raises the error inside a kernel that is so broken that the parser found no function."""
+    for m in HEAD.finditer(source.raw):
+        found = m.group(1).decode()
+        if name is not None and found != name:
+            continue
+        bad = first_error(source.tree.root_node)
+        if bad is None:
+            continue
+        depth, end = 0, len(source.raw)
+        for at in range(m.end(), len(source.raw)):
+            c = source.raw[at:at + 1]
+            depth += (c == b"{") - (c == b"}")
+            if c == b"}" and depth <= 0:
+                end = at + 1
+                break
+        # the function alone, in its place
+        alone = bytes(c if m.start() <= i < end or c == 10 else 32 for i, c in enumerate(source.raw))
+        inner = first_error(Parser(LANGUAGE).parse(alone).root_node) or bad
+        while not inner.is_missing:  # the innermost error is nearest to the cause
+            deeper = next((e for c in inner.children if (e := first_error(c)) is not None), None)
+            if deeper is None:
+                break
+            inner = deeper
+        line = inner.start_point[0] + 1
+        raise InputError(f"kernel '{found}' cannot be parsed", file=source.file, line=line,
+                         remedy="the kernel must compile as it stands")
 
 
 def check_errors(node: Node, source: Source, name: str) -> None:

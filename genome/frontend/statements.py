@@ -161,10 +161,11 @@ class Converter:
                 break
             found = self.pragmas[start][1]
             break
-        for start in self.starts[i:]:
-            if start >= body.start_byte:
-                break
-            found = self.pragmas[start][1]
+        if body.type not in ("for_statement", "while_statement", "do_statement"):  # else it is the inner loop's
+            for start in self.starts[i:]:
+                if start >= body.start_byte:
+                    break
+                found = self.pragmas[start][1]
         if found is None:
             return True, None
         if not found:

@@ -24,7 +24,6 @@ from genome.poly import Poly, from_expr
 from genome.schedule import Schedule, Tile
 from genome.walk import root, walk
 
-
 STATIC_BYTES = 49152  # of shared memory a block may use without opting in (CUDA programming guide, K.1)
 
 
