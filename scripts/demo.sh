@@ -9,6 +9,6 @@ if command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q 
     exec .venv/bin/evo run examples/sgemm --backend cuda --budget 5m
 fi
 sh scripts/setup.sh
-echo "No NVIDIA GPU here: this is a practice run on the CPU, through OpenCL, at small sizes (256 x 256 x 256), 140 seconds."
+echo "No NVIDIA GPU here: this is a practice run on the CPU, through OpenCL, at small sizes (256 x 256 x 256), 110 seconds."
 echo "What is fast here need not be fast on a GPU."
-exec .venv/bin/evo run examples/sgemm --backend opencl --budget 140s
+exec .venv/bin/evo run examples/sgemm --backend opencl --budget 110s
