@@ -36,7 +36,8 @@ RUNS: dict[str, tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[Any, ...]]]
     "launch_bounds": (ONE, (100,)), "aligned": (ONE, (100,)), "flat_index": (ONE, (9, 11)),
     "nested_calls": (ONE, (100,)), "private_arrays": (ONE, (100,)), "if_chain": (ONE, (100, 1)),
     "two_kernels": (ONE, (100,)), "long_types": (ONE, (100,)), "namespaced": (ONE, (100,)),
-    "loop_bounds": (ONE, (40,)), "kernel_names": (ONE, (100,)),
+    "comparisons": (ONE, (100, 7, np.array([3, 40], np.int32))), "loop_bounds": (ONE, (40,)),
+    "kernel_names": (ONE, (100,)),
 }
 DTYPES = {
     "float": np.float32, "double": np.float64, "int": np.int32, "unsigned int": np.uint32, "unsigned char": np.uint8,
