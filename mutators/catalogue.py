@@ -16,10 +16,11 @@ from mutators.tile_loops import TileLoops
 from mutators.unroll import UnrollLoop
 from mutators.vectorize import VectorizeLoads
 
-CATALOGUE: Mapping[str, Mutator] = {
-    m.name: m for m in (TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(),
-                        ReorderInstructions(), CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks())
-}
+_ALL: tuple[Mutator, ...] = (
+    TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(), ReorderInstructions(),
+    CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks(),
+)
+CATALOGUE: Mapping[str, Mutator] = {m.name: m for m in _ALL}
 
 
 def names() -> tuple[str, ...]:
