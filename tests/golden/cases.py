@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from genome.express import emit
 from genome.gene import Genome
 from genome.program import Program
-from genome.scheduled import Scheduled
+from genome.scheduled import Limits, Scheduled
 from tests.helpers.kernels import (
     applied,
     block,
@@ -17,10 +17,13 @@ from tests.helpers.kernels import (
     example,
     loads_first,
     order,
+    pipeline,
     scheduled,
     stage,
+    swizzle,
     tile,
     unroll,
+    vectorize,
 )
 
 SCALE = """\
@@ -98,6 +101,11 @@ class Case:
         return "\n".join(head) + "\n\n" + program.source
 
 
+def large() -> Scheduled:
+    """sgemm on a device that lets a block opt in to 99 KiB of shared memory."""
+    return replace(example("sgemm"), limits=Limits(shared_bytes=101376))
+
+
 def of(name: str) -> Callable[[], Scheduled]:
     return lambda: example(name)
 
@@ -127,5 +135,16 @@ CASES: tuple[Case, ...] = (
     Case("CoarsenThreads", "strided", of("stencil7"), (coarsen("z", 2, "strided"),)),
     Case("CoarsenThreads", "fragments", of("sgemm"), (coarsen("x", 4, "fragments", 2), coarsen("y", 2))),
     Case("CoarsenThreads", "1d", of("softmax"), (coarsen("x", 2, "strided"),)),
+    Case("VectorizeLoads", "rows", of("sgemm"), (tile("k", 8), stage("B", "k.o"), vectorize("B"))),
+    Case("VectorizeLoads", "transposed", of("sgemm"), (tile("k", 8), stage("A", "k.o", "10", 4), vectorize("A", 2))),
+    Case("PipelineStages", "two-buffers", of("sgemm"),
+         (tile("k", 16), stage("A", "k.o"), stage("B", "k.o"), pipeline("k.o", 2))),
+    Case("PipelineStages", "vectors", of("sgemm"),
+         (tile("k", 8), stage("B", "k.o"), vectorize("B"), pipeline("k.o", 3))),
+    Case("SwizzleBlocks", "2d", of("transpose"), (swizzle(8),)),
+    Case("SwizzleBlocks", "3d", of("stencil7"), (swizzle(4),)),
     Case("composite", "sgemm", of("sgemm_wrong_axes"), composite()),
+    Case("composite", "dynamic-shared", large,
+         (coarsen("x", 8, "fragments"), coarsen("y", 8, "fragments"), tile("k", 16),
+          stage("A", "k.o"), stage("B", "k.o"), pipeline("k.o", 4), swizzle(8))),
 )

@@ -117,6 +117,18 @@ def loads_first(site: str) -> Gene:
     return gene("ReorderInstructions", site, order="loads-first")
 
 
+def vectorize(array: str, width: int = 4) -> Gene:
+    return gene("VectorizeLoads", array, width=width)
+
+
+def pipeline(scope: str, depth: int = 2) -> Gene:
+    return gene("PipelineStages", scope, depth=depth)
+
+
+def swizzle(rows: int) -> Gene:
+    return gene("SwizzleBlocks", "grid", rows=rows)
+
+
 def composite() -> Genome:
     """Ten genes that turn the examples' sgemm_wrong_axes into a register-tiled product through shared memory."""
     return (order("yx"), block(x=8, y=32), coarsen("x", 4), coarsen("y", 4, "fragments"), tile("k", 8),

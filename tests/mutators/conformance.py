@@ -15,7 +15,7 @@ from genome.gene import Gene, ParamValue, from_json, to_json
 from genome.scheduled import Scheduled
 from genome.workload import Exactness
 from mutators.base import Direction, Mutator
-from tests.helpers.kernels import applied, coarsen, example, tile, unroll
+from tests.helpers.kernels import applied, coarsen, example, pipeline, stage, tile, unroll
 
 TRIALS = 10  # parameter choices tried at a site
 EMITTED = 2  # of the legal ones that are printed
@@ -27,9 +27,9 @@ DOCUMENTED: Mapping[tuple[str, str], tuple[ParamValue, ...]] = {
 
 # What an example looks like half-way through a genome, so that sites exist which the baseline does not have.
 EVOLVED: Mapping[str, tuple[Gene, ...]] = {
-    "conv2d": (coarsen("y", 2), tile("dx", 4), unroll("dy", "full")),
-    "sgemm": (coarsen("x", 2, "strided"), tile("k", 8), unroll("k", "factor", 2)),
-    "sgemm_wrong_axes": (tile("k", 16),),
+    "conv2d": (coarsen("y", 2), tile("dx", 4), unroll("dy", "full"), stage("in")),
+    "sgemm": (coarsen("x", 2, "strided"), tile("k", 8), unroll("k", "factor", 2), stage("A", "k.o"), stage("B", "k.o")),
+    "sgemm_wrong_axes": (tile("k", 16), stage("B", "k.o", "10", 1), pipeline("k.o", 3)),
     "softmax": (tile("j", 8), unroll("j_2", "factor", 4)),
     "stencil7": (coarsen("z", 4, "fragments", 2),),
     "transpose": (coarsen("y", 4, "strided"),),
@@ -45,7 +45,7 @@ def states(name: str) -> tuple[Scheduled, Scheduled]:
 def well_declared(mutator: Mutator) -> None:
     assert mutator.name == type(mutator).__name__
     assert isinstance(mutator.direction, Direction) and isinstance(mutator.exactness, Exactness)
-    assert "→" in mutator.summary or "in steps" in mutator.summary
+    assert "→" in mutator.summary
     assert "\n" not in mutator.summary and len(mutator.summary) < 120
     assert mutator.parameters and isinstance(mutator, Mutator)
     names = [p.name for p in mutator.parameters]
