@@ -66,6 +66,11 @@ class StagePlan:
     shape: tuple[int, ...]
 
     @property
+    def contiguous(self) -> bool:
+        """Whether a vector of neighbours in the array is one in storage, and aligned."""
+        return self.order[-1] == len(self.dims) - 1 and self.shape[-1] % self.stage.vector == 0
+
+    @property
     def bytes(self) -> int:
         n = ELEMENT_BYTES[self.element.base]
         for s in self.shape:

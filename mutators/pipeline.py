@@ -26,7 +26,8 @@ class PipelineStages:
     direction = Direction.LATENCY
     exactness = Exactness.EXACT
     summary = "load a tile, wait, use it → use a tile while the next ones are being copied"
-    parameters = (Parameter("depth", "int", DEPTHS, "buffers; copies run depth - 1 tiles ahead"),)
+    parameters: tuple[Parameter, ...] = (
+        Parameter("depth", "int", DEPTHS, "buffers; copies run depth - 1 tiles ahead"),)
 
     def sites(self, state: Scheduled) -> Sequence[Site]:
         scopes = dict.fromkeys(s.scope for s in state.schedule.stages if s.scope)

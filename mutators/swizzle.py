@@ -23,7 +23,7 @@ class SwizzleBlocks:
     direction = Direction.MEMORY_TRAFFIC
     exactness = Exactness.EXACT
     summary = "block (x, y) → the same blocks in groups of 8 rows, column by column"
-    parameters = (Parameter("rows", "int", GROUPS, "rows of the grid in a group"),)
+    parameters: tuple[Parameter, ...] = (Parameter("rows", "int", GROUPS, "rows of the grid in a group"),)
 
     def sites(self, state: Scheduled) -> Sequence[Site]:
         return [Site("grid")] if len(state.schedule.order) > 1 else []

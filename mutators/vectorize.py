@@ -33,7 +33,7 @@ class VectorizeLoads:
     direction = Direction.MEMORY_TRAFFIC
     exactness = Exactness.EXACT
     summary = "four loads of A into A_s → one 128-bit load, where rows are aligned"
-    parameters = (Parameter("width", "int", WIDTHS, "elements per load"),)
+    parameters: tuple[Parameter, ...] = (Parameter("width", "int", WIDTHS, "elements per load"),)
 
     def sites(self, state: Scheduled) -> Sequence[Site]:
         return [Site(s.array) for s in state.schedule.stages]

@@ -86,8 +86,9 @@ class _Lowering:
         loop = scope_loop(p.stage.scope)
         if depth > 1 and loop not in self.slots:
             self.slots[loop] = self.names.fresh(f"{self.logical.loops[loop].node.var}_slot")
+        vectors = p.stage.vector > 1 and (depth == 1 or p.contiguous)
         return StageCode(p, self.names.fresh(f"{p.group.array}_s"), depth, self.slots[loop] if depth > 1 else "",
-                         self.names.fresh(f"{p.group.array}_wide") if p.stage.vector > 1 else "", self.dynamic)
+                         self.names.fresh(f"{p.group.array}_wide") if vectors else "", self.dynamic)
 
     # ----------------------------------------------------------------------------------------- entry
     def run(self) -> Lowered:

@@ -75,8 +75,7 @@ class Loader:
         around it; ``rename`` writes outer symbols (loop variables of tiled loops) as the kernel has them; ``slot``:
         the buffer to fill, asynchronously, where there are several."""
         plan, v = code.plan, code.plan.stage.vector
-        contiguous = plan.order[-1] == len(plan.dims) - 1 and plan.shape[-1] % v == 0
-        if slot is not None and not contiguous:
+        if slot is not None and not plan.contiguous:
             v = 1  # an asynchronous copy cannot scatter
         values, loop = self._counters(plan, v)
         const_int = ir.CType("int", const=True)
@@ -104,7 +103,7 @@ class Loader:
         if v == 1:
             return [loop((*indices, *narrow))]
         target, source, guard = place(0)
-        if not contiguous:
+        if not plan.contiguous:
             vector = self._scatter([place(lane)[0] for lane in range(v)], source, guard, plan.element, v)
         elif slot is not None:
             vector = (self._copy(target, source, guard, v, plan.element, True),)

@@ -4,8 +4,35 @@ from __future__ import annotations
 
 from genome import ir
 from genome.printer.base import Printer
+from genome.walk import walk
 
 WIDTH = 120
+
+# PTX ISA 8, section 9.7.9.25: a source size of 0 fills with zeros and reads nothing; .cg (past L1) takes 16 bytes only.
+ASYNC_HELPERS = r"""template <int BYTES>
+__device__ __forceinline__ void evo_copy_async(void* shared, const void* global, bool inside) {
+    const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
+    const size_t from = __cvta_generic_to_global(global);
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::
+            "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::
+            "r"(to), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
+    }
+}
+
+__device__ __forceinline__ void evo_commit_copies() {
+    asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
+
+// Waits until at most PENDING of the thread's own groups of copies are under way.
+template <int PENDING>
+__device__ __forceinline__ void evo_wait_copies() {
+    asm volatile("cp.async.wait_group %0;\n" :: "n"(PENDING) : "memory");
+}
+
+"""
 
 
 class CudaPrinter(Printer):
@@ -33,9 +60,10 @@ class CudaPrinter(Printer):
 
 
 def print_kernel(kernel: ir.Kernel) -> str:
-    """The kernel as CUDA source, ending with a newline."""
+    """The kernel as CUDA source, with the helpers that it needs in front, ending with a newline."""
     printer = CudaPrinter()
-    return "\n".join([printer.head(kernel), *printer.body(kernel.body, 1), "}"]) + "\n"
+    helpers = ASYNC_HELPERS if any(isinstance(n, ir.AsyncCopy) for n in walk(kernel.body)) else ""
+    return helpers + "\n".join([printer.head(kernel), *printer.body(kernel.body, 1), "}"]) + "\n"
 
 
 def print_expr(expr: ir.Expr) -> str:
