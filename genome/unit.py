@@ -14,7 +14,7 @@ from genome.errors import InputError, Loc
 from genome.frontend import device_part
 from genome.frontend.coords import recognise
 from genome.frontend.expressions import Context, location
-from genome.frontend.loops import label_loops
+from genome.frontend.loops import label_loops, recognise_loops
 from genome.frontend.preprocess import expand
 from genome.frontend.source import (
     Function,
@@ -121,7 +121,7 @@ def _build(source: Source, found: Function, others: tuple[str, ...], block: tupl
     parts = device_part.collect(source, found)
     cx = _context(source)
     declarations = _file_scope(source, cx)
-    kernel = alpha_rename(_kernel(source, found, cx))
+    kernel = recognise_loops(alpha_rename(_kernel(source, found, cx)))
     if coordinates:
         kernel = recognise(kernel, block)
     kept = "\n".join(p.text for p in parts if p.text is not None)
@@ -219,7 +219,7 @@ def _device_function(source: Source, f: Function, cx: Context) -> DeviceFunction
             body = Converter(cx, source.pragmas).body(body_node)
         finally:
             cx.scopes.pop()
-        shell = alpha_rename(recognise(ir.Kernel(f.name, tuple(params), body)))
+        shell = recognise(recognise_loops(alpha_rename(ir.Kernel(f.name, tuple(params), body))))
         body = label_loops(shell).body
     return DeviceFunction(f.name, spec or ir.CType("?"), () if isinstance(params, str) else tuple(params), body, text,
                           location(f.node))

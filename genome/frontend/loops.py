@@ -93,6 +93,17 @@ def canonical(loop: ir.Loop, types: Mapping[str, ir.CType]) -> ir.For | None:
     return ir.For(var, var, ctype, lo, cmp, right, step, loop.body, loop.unroll, loc=loop.loc)
 
 
+def recognise_loops(kernel: ir.Kernel) -> ir.Kernel:
+    """All canonical loops as :class:`genome.ir.For`. Names must be unique: a variable that shadows the loop's would
+    otherwise count as a write of it."""
+    types = {p.name: p.type for p in kernel.params}
+    for n in walk.walk(kernel.body):
+        if isinstance(n, ir.Decl) and not n.dims:
+            types[n.name] = n.type
+    return kernel.with_body(walk.rewrite(
+        kernel.body, lambda n: (canonical(n, types) or n) if isinstance(n, ir.Loop) else n))
+
+
 def label_loops(kernel: ir.Kernel) -> ir.Kernel:
     """Gives each loop a label of its own: the variable's name where it is free, else ``name_2``, ``while``, ..."""
     taken: set[str] = set()

@@ -9,7 +9,6 @@ from tree_sitter import Node
 
 from genome import ir
 from genome.frontend.expressions import SYNC, Context, convert, identifiers, location, named
-from genome.frontend.loops import canonical
 from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
 
 Pragmas = dict[int, tuple[int, str]]
@@ -203,9 +202,7 @@ class Converter:
                 cond = self.condition(node)
                 if cond is None:
                     return None
-            raw = ir.Loop(kind, kind, init, cond, update, self.body(body_node), unroll, location(node))
-            types = {name: t for scope in self.cx.scopes for name, (t, dims) in scope.items() if not dims}
-            return (canonical(raw, types) or raw,)
+            return (ir.Loop(kind, kind, init, cond, update, self.body(body_node), unroll, location(node)),)
         finally:
             self.cx.scopes.pop()
 

@@ -19,17 +19,12 @@ def negation(e: ir.Expr, types: Mapping[str, ir.CType]) -> ir.Expr:
             return ir.Bin("&&", negation(a, types), negation(b, types), e.loc)
         case ir.Bin(op="&&", left=a, right=b):
             return ir.Bin("||", negation(a, types), negation(b, types), e.loc)
-        case ir.Un(op="!", operand=o) if _truth(o):
+        case ir.Un(op="!", operand=o):  # in a condition, !!x is x
             return o
         case ir.Bin(op=op, left=a, right=b) if op in INVERSE:
             if is_integer(type_of(a, types)) and is_integer(type_of(b, types)):
                 return ir.Bin(INVERSE[op], a, b, e.loc)
     return ir.Un("!", e, e.loc)
-
-
-def _truth(e: ir.Expr) -> bool:
-    """Whether the value is only ever 0 or 1, or is used as a condition: ``!!x`` in a condition is ``x``."""
-    return not isinstance(e, (ir.InitList,))
 
 
 def _is_guard(s: ir.Stmt) -> bool:

@@ -15,7 +15,7 @@ from genome.normal.typing import common, is_integer
 from genome.printer.opencl_types import refuse
 
 if TYPE_CHECKING:
-    from genome.printer.opencl import OpenCLPrinter
+    from genome.printer.opencl_function import OpenCLPrinter
 
 MATH = frozenset(
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc exp exp10 exp2 expm1 fabs fdim "

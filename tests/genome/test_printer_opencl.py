@@ -181,6 +181,11 @@ def test_local_arrays_stand_at_kernel_scope(tmp_path: Path) -> None:
     assert "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);" in text
 
 
+def test_pointers_to_shared_scalars(tmp_path: Path) -> None:
+    text = source(tmp_path, "__global__ void k(int* a) { __shared__ int s; int* p = &s; *p = 1; a[0] = s; }").opencl()
+    assert "__local int* p = &s;" in text
+
+
 @pytest.mark.parametrize(("body", "reason"), [
     ("a[0] = unknown(1.0f);", "'unknown' has no OpenCL counterpart"),
     ("a[0] = __shfl_xor_sync(0xffffffff, a[1], 1);", "inside a warp"),
