@@ -1,5 +1,5 @@
 """One function in OpenCL C 1.2: address spaces inferred from the arrays that pointers come from, C++ casts and
-overloads spelled out, local arrays at kernel scope. What has no counterpart raises the refusal ``opencl-untranslatable``."""
+overloads spelled out, local arrays at kernel scope. What has no counterpart raises ``opencl-untranslatable``."""
 
 from __future__ import annotations
 
