@@ -24,10 +24,11 @@ ROOT = Path(__file__).resolve().parent.parent  # the folder that holds the packa
 
 
 class Child:
-    """One child process in a role of ``gpu.child_main``. ``config`` is the role's first message."""
+    """One child process in a role of ``gpu.child_main``. ``config`` is the role's first message; ``prefix`` a command
+    that runs it (a checking tool)."""
 
     def __init__(self, role: str, config: object, env: Mapping[str, str] | None = None,
-                 cores: tuple[int, ...] = ()) -> None:
+                 cores: tuple[int, ...] = (), prefix: tuple[str, ...] = ()) -> None:
         self.role = role
         self.started = time.monotonic()
         self._scratch = tempfile.mkdtemp(prefix="evo-child-")
@@ -41,8 +42,8 @@ class Child:
                 "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **(env or {})}
         with open(self._errors, "wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "gpu.child_main", role, str(to_child), str(from_child),
-                 str(os.getpid()), ",".join(map(str, cores))],
+                [*prefix, sys.executable, "-P", "-m", "gpu.child_main", role, str(to_child), str(from_child),
+                 "0" if prefix else str(os.getpid()), ",".join(map(str, cores))],
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=full, close_fds=True,
                 pass_fds=(to_child, from_child), start_new_session=True)
         os.close(to_child)
@@ -90,13 +91,25 @@ class Child:
                 return f"ended by signal {-code}"
         return f"ended with exit code {code}"
 
+    def finish(self, seconds: float = 30.0) -> None:
+        """Lets an idle child end by itself: it leaves when nobody can send it a task any more."""
+        os.close(self.write_fd)
+        self.write_fd = -1
+        try:
+            self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            pass  # kill() follows
+
     def kill(self) -> None:
         """Ends the child and whatever it started, at once; idempotent."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass  # gone already
-        self.process.wait()
+        try:
+            self.process.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            pass  # a driver tears a hung kernel down first; the process ends by itself then
         for fd in (self.write_fd, self.read_fd):
             if fd >= 0:
                 os.close(fd)

@@ -41,7 +41,9 @@ class Tell:
 
 
 def die_with(parent: int) -> None:
-    """Ends this process when the parent is gone, even while a kernel hangs in native code."""
+    """Ends this process when the parent is gone, even while a kernel hangs in native code. 0: whoever is the parent
+    now (a tool that runs this process)."""
+    parent = parent or os.getppid()
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):

@@ -270,5 +270,6 @@ def result(reply: Reply) -> Any:
         raise value
     if kind == "lost":
         raise InputError(f"the device process was lost while {value.stage}: {value.why}",
-                         remedy="the baseline hangs or crashes there" if value.stage.startswith("running") else "")
+                         remedy="the baseline hangs or crashes there: check guards and shapes, or declare what it "
+                                "assumes of its sizes" if value.stage.startswith("running") else "")
     raise InputError(str(value).strip().splitlines()[-1])

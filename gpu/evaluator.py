@@ -15,7 +15,7 @@ from genome.errors import InputError
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.workload import Workload
-from gpu import data, devices, limits
+from gpu import data, devices, limits, sanitizer
 from gpu.backend import Backend, make_backend
 from gpu.build import Built
 from gpu.compile_common import BuildOutcome
@@ -25,6 +25,7 @@ from gpu.gate import GateResult
 from gpu.interface import Confirmation, EvaluatorOptions, GateReport
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Evaluation, Resources, Verdict
+from gpu.sanitizer import SanitizerReport
 from gpu.setup import Setup
 
 BASELINE = "baseline"
@@ -171,6 +172,13 @@ class LocalEvaluator:
         accepted = low > 1.0
         reason = "" if accepted else f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}"
         return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason)
+
+    def sanitize(self, program: Program) -> SanitizerReport:
+        """compute-sanitizer over a finalist (CUDA, where installed); seconds per tool, so for champions only."""
+        setup = self._ready()
+        if self.device.backend != "cuda":
+            return SanitizerReport(notes=("compute-sanitizer is for CUDA; gpu.oclgrind checks OpenCL programs",))
+        return sanitizer.check(setup, self._compile(program), dict(self._backend.support))
 
     def close(self) -> None:
         if not self._closed:

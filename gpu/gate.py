@@ -193,21 +193,28 @@ def _unfit(session: Session, setup: Setup, plain: Built | None, proxy: Proxy) ->
     except InputError as e:
         return str(e)
     try:
-        over = limits.over_grid_limits(setup.baseline.program, bench.scalars, session.info)
-        if over:
-            return over
-        want = reference(bench, setup.baseline)
-        effect = bench.side_effects()
-        if effect:
-            return f"there the baseline {effect}; declare what it assumes of its sizes"
-        if any(a.dtype.kind in "fc" and not np.all(np.isfinite(a[~want.untouched[n]] if n in want.untouched else a))
-               for n, a in want.arrays.items()):
-            return "there the baseline's output is not finite"
-        if plain is not None:
-            result = check(bench, bench.bind(plain), want, setup.tolerances, 0)
-            if result.reason:
-                raise InputError(f"the OpenCL compiler miscompiles the baseline, or it races: {result.reason}",
-                                 remedy="without optimisation it gives another result; try another block")
-        return ""
-    finally:
-        bench.free()
+        problem = _problem(bench, setup, plain)
+    except DeviceFault as e:  # the device may be lost, and the gate ends here: nothing is freed
+        raise InputError(f"the baseline fails at the small size {proxy.size}: {e}",
+                         remedy="declare what it assumes of its sizes") from e
+    bench.free()
+    return problem
+
+
+def _problem(bench: Bench, setup: Setup, plain: Built | None) -> str:
+    over = limits.over_grid_limits(setup.baseline.program, bench.scalars, bench.session.info)
+    if over:
+        return over
+    want = reference(bench, setup.baseline)
+    effect = bench.side_effects()
+    if effect:
+        return f"there the baseline {effect}; declare what it assumes of its sizes"
+    if any(a.dtype.kind in "fc" and not np.all(np.isfinite(a[~want.untouched[n]] if n in want.untouched else a))
+           for n, a in want.arrays.items()):
+        return "there the baseline's output is not finite"
+    if plain is not None:
+        result = check(bench, bench.bind(plain), want, setup.tolerances, 0)
+        if result.reason:
+            raise InputError(f"the OpenCL compiler miscompiles the baseline, or it races: {result.reason}",
+                             remedy="without optimisation it gives another result; try another block")
+    return ""

@@ -37,6 +37,18 @@ def open_session(config: WorkerConfig) -> Session:
     return OpenClSession()
 
 
+def exercise(session: Session, setup: Setup | None, built: Built) -> None:
+    """One run at each small check, nothing compared: for tools that watch."""
+    assert setup is not None
+    for proxy in setup.proxies:
+        bench = Bench(session, setup.workload, proxy.size, setup.options.seed, proxy.distribution)
+        if limits.applies(built.program, bench.scalars):
+            bench.reset(0)
+            session.time(bench.bind(built))
+        bench.free()
+    session.close()
+
+
 class Worker:
     def __init__(self, config: WorkerConfig, tell: Tell) -> None:
         self._config, self._tell = config, tell
@@ -65,6 +77,10 @@ class Worker:
         if op == "confirm":
             assert self._setup is not None
             return confirm(self.session, self._tell, self._setup, task["built"], task["seed"])
+        if op == "exercise":
+            self._tell.stage("running", PREPARE_SECONDS)
+            exercise(self.session, self._setup, task["built"])
+            return None
         if op == "measure":
             return self._measure(task["built"])
         raise ValueError(f"no such operation: {op}")

@@ -6,7 +6,7 @@ import pytest
 
 from genome.program import Program
 from genome.workload import Size
-from gpu import devices
+from gpu import devices, sanitizer
 from gpu.evaluator import LocalEvaluator, open_evaluator
 from gpu.interface import EvaluatorOptions, GateReport
 from gpu.records import Verdict
@@ -84,3 +84,20 @@ def test_nothing_wins_among_clones() -> None:
         evaluator.gate()
         same = evaluator.confirm("same", program("cuda"))
         assert same.speedups[0][1] == pytest.approx(1.0, abs=0.02), same.speedups
+
+
+@needs_gpu
+def test_sanitizer_finds_what_no_value_shows() -> None:
+    """A write past the array that no comparison sees would also hit a guard zone; a race that happens to work does
+    not. Both must be named by the tool, and a clean kernel must not."""
+    if not sanitizer.available():
+        pytest.skip("compute-sanitizer is not installed")
+    racy = program("cuda", prologue="__shared__ float t[256]; int l = threadIdx.y * 16 + threadIdx.x;"
+                                     " t[l] = 1.0f; float one = t[l ^ 32];", result="C[y * N + x] = s * one;")
+    with open_evaluator("cuda", workload((size(64, 64, 64),)), program("cuda")) as evaluator:
+        evaluator.gate()
+        clean = evaluator.sanitize(program("cuda", block=(32, 4, 1)))
+        if clean.notes:
+            pytest.skip(str(clean.notes))
+        assert clean.findings == ()
+        assert any("racecheck" in f for f in evaluator.sanitize(racy).findings)
