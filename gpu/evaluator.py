@@ -62,6 +62,11 @@ def open_evaluator(backend: str, workload: Workload, baseline: Program,
     return LocalEvaluator(make_backend(device, options), workload, baseline, options)
 
 
+def identity(built: Built) -> str:
+    """What two candidates share that are the same to measure: the binary, and when it may run."""
+    return "|".join((built.resources.binary, *sorted(built.program.preconditions)))
+
+
 class LocalEvaluator:
     """On a device of this machine. Thread-safe as far as the protocol goes; one gate before anything else."""
 
@@ -96,7 +101,7 @@ class LocalEvaluator:
         times = {t.size: t.median for t in report.timings}
         self._setup = replace(setup, proxies=report.proxies, tolerances=report.tolerances, baseline_seconds=times,
                               best_seconds=times, bandwidth=self.device.bandwidth, deterministic=report.deterministic)
-        self._binaries[built.resources.binary] = BASELINE
+        self._binaries[identity(built)] = BASELINE
         self._medians[BASELINE] = times
         self._publish(self._setup)
         notes = report.notes + self._backend.notes()
@@ -249,7 +254,7 @@ class LocalEvaluator:
         outcome: BuildOutcome = reply[1]
         built = outcome.built
         assert built is not None
-        first = self._binaries.setdefault(built.resources.binary, key)
+        first = self._binaries.setdefault(identity(built), key)
         if first != key:
             self._results.put(Evaluation(key, Verdict.DUPLICATE, f"same binary as {first}", built.resources,
                                          device_seconds=outcome.seconds))

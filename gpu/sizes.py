@@ -18,6 +18,7 @@ _ROWS: dict[int, tuple[tuple[int, ...], ...]] = {
     2: ((1, 37), (67, 130), (130, 37), (259, 131)),
     3: ((1, 1, 1), (67, 130, 37), (37, 67, 130), (130, 37, 67)),
 }
+MOST_ELEMENTS = 2**20  # of all arrays of a small check together: each is compared many times over
 # What to round up to when the declared assumptions ask for divisibility.
 _MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -45,6 +46,12 @@ def work(workload: Workload, size: Size) -> float:
     return result
 
 
+def small(workload: Workload, size: Size, limit: float) -> bool:
+    """Whether a check at this size costs little, in work and in data."""
+    return work(workload, size) <= limit and sum(
+        workload.elements(a.name, size) for a in workload.arguments if a.is_array) <= MOST_ELEMENTS
+
+
 def admissible(workload: Workload, program: Program, size: Size) -> bool:
     """Assumptions hold, shapes and the baseline's grids are positive."""
     try:
@@ -57,17 +64,17 @@ def admissible(workload: Workload, program: Program, size: Size) -> bool:
 
 
 def proxy_sizes(workload: Workload, program: Program, limit: float) -> tuple[Size, ...]:
-    """Up to six small sizes whose :func:`work` is at most ``limit``: the workload's own check sizes first."""
-    chosen = [s for s in workload.check if work(workload, s) <= limit][:2]
+    """Up to six sizes that are :func:`small` for ``limit``: the workload's own check sizes first."""
+    chosen = [s for s in workload.check if small(workload, s, limit)][:2]
     scalars = shape_scalars(workload)
     if scalars:
         for row in _ROWS[min(len(scalars), 3)]:
             size = next((s for s in _shapes(workload, scalars, row)
-                         if work(workload, s) <= limit and admissible(workload, program, s)), None)
+                         if admissible(workload, program, s) and small(workload, s, limit)), None)
             if size is not None and size not in chosen:
                 chosen.append(size)
     if not chosen:
-        chosen = [s for s in sorted(workload.tune, key=lambda s: work(workload, s)) if work(workload, s) <= limit][:1]
+        chosen = [s for s in sorted(workload.tune, key=lambda s: work(workload, s)) if small(workload, s, limit)][:1]
     return tuple(chosen)
 
 
