@@ -52,9 +52,10 @@ def one_run(name: str, seed: int, args: argparse.Namespace, backend: str, out: P
             "confirmed": confirmed is not None and confirmed.accepted,
         }
         if confirmed is not None and champion is not None:
-            record |= {"baseline": [t.median for t in confirmed.baseline], "best": [t.median for t in confirmed.candidate],
-                       "spread": [t.cv for t in confirmed.candidate], "genome": [str(g) for g in champion.genome],
-                       "agent": champion.agent}
+            record |= {"baseline": [t.median for t in confirmed.baseline],
+                       "best": [t.median for t in confirmed.candidate],
+                       "spread": [t.cv for t in confirmed.candidate],
+                       "genome": [str(g) for g in champion.genome], "agent": champion.agent}
             record["ladder"] = [e.data for e in store.events("ladder")]
         elif baseline is not None:
             record |= {"baseline": [t.median for t in baseline.timings], "best": [t.median for t in baseline.timings]}
@@ -70,8 +71,9 @@ def summary(records: list[dict[str, Any]], references: dict[str, list[dict[str, 
             base = [r["baseline"][i] for r in runs if i < len(r["baseline"])]
             if not best:
                 continue
-            text = (f"{name:<18} {'x'.join(map(str, size.values())):<16} baseline {statistics.median(base) * 1e3:9.4f} ms"
-                    f"  best {statistics.median(best) * 1e3:9.4f} ms (worst {max(best) * 1e3:.4f})"
+            text = (f"{name:<18} {'x'.join(map(str, size.values())):<16} "
+                    f"baseline {statistics.median(base) * 1e3:9.4f} ms  "
+                    f"best {statistics.median(best) * 1e3:9.4f} ms (worst {max(best) * 1e3:.4f})"
                     f"  {statistics.median(base) / statistics.median(best):6.2f}x")
             for ref in references.get(name, []):
                 if ref["size"] == size:
@@ -111,7 +113,8 @@ def main() -> int:
     for line in summary(records, references):
         print(line)
     if args.json is not None:
-        args.json.write_text(json.dumps({"records": records, "references": references, "budget": args.budget}, indent=1))
+        found = {"records": records, "references": references, "budget": args.budget}
+        args.json.write_text(json.dumps(found, indent=1))
     return 0
 
 
