@@ -165,7 +165,7 @@ class EvaluatorSuite:
         assert confirmation.accepted, confirmation
         assert [s[0] for s in confirmation.speedups] == [str(self.tune), *map(str, self.check)]
         _, ratio, low, high = confirmation.speedups[0]
-        assert ratio > 1.2 and low <= ratio <= high  # a third of the baseline's work
+        assert 1.0 < low <= ratio <= high  # a third of the baseline's work
         assert len(confirmation.evaluation.check_timings) == len(self.check)
         same = evaluator.confirm("same", self.make(repeats=3))
         assert same.evaluation.verdict == Verdict.OK and same.speedups[0][1] == pytest.approx(1.0, rel=0.5)
