@@ -26,7 +26,7 @@ from genome.counts import compulsory_bytes, flops
 from genome.errors import InputError, Refusal
 from genome.express import emit
 from genome.scheduled import Limits, Scheduled, schedule_kernel
-from gpu.evaluator import open_evaluator
+from gpu.evaluator import LocalEvaluator, open_evaluator
 from gpu.interface import Evaluator, EvaluatorOptions, GateReport
 from gpu.records import DeviceInfo
 from mutators.catalogue import without
@@ -138,7 +138,7 @@ def analyse(problem: Problem) -> Scheduled:
     return base
 
 
-def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> Any:
+def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> LocalEvaluator:
     flags = (*problem.flags, *(f"-I{path}" for path in problem.include))
     options = EvaluatorOptions(flags=flags, seed=seed, constraints=problem.constraints)
     return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)), options)
@@ -194,7 +194,8 @@ def opening(problem: Problem, options: Options, device: DeviceInfo, folder: Path
               f"Sizes: optimised for {', '.join(map(str, w.tune))}; checked at {checked}",
               f"Exactness: {w.exactness.name.lower()}; tolerance {w.tolerance.rtol:g} relative + "
               f"{w.tolerance.atol_scale:g} of the output's RMS"]
-    return lines + [f"Assumed: {a}" for a in problem.assumed]
+    said = ("exactness:", "tolerance:", "budget:")  # the lines above say it
+    return lines + [f"Assumed: {a}" for a in problem.assumed if not a.startswith(said)]
 
 
 def closing(store: Store, result: RunResult, roof: report.Roofline) -> list[str]:
