@@ -73,8 +73,8 @@ def test_roles_and_coordinates() -> None:
 
 def one(body: str, **options: Any) -> LogicalKernel:
     params = options.pop("params", "const float* a, float* b, int N")
-    return scheduled(f"__global__ void k({params})\n{{\n    int x = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n",
-                     **options).logical
+    coordinate = "int x = blockIdx.x * blockDim.x + threadIdx.x;"
+    return scheduled(f"__global__ void k({params})\n{{\n    {coordinate}\n{body}\n}}\n", **options).logical
 
 
 def test_axis_without_a_guard_is_masked() -> None:

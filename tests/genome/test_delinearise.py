@@ -23,7 +23,7 @@ def below(sub: Poly, extent: Poly) -> list[Poly]:
 
 
 POSITIVE = [M - ONE, N - ONE, K - ONE]
-BOX = tuple([*POSITIVE, *below(i, M), *below(j, N), *below(k, K)])
+BOX = (*POSITIVE, *below(i, M), *below(j, N), *below(k, K))
 
 
 @pytest.mark.parametrize(("flat", "factors", "subs", "extents", "ok"), [

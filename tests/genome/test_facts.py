@@ -173,7 +173,7 @@ def test_no_false_fact_about_loops(var: str, lo: ir.Expr, hi: ir.Expr, cmp: str,
             for _ in range(8):
                 if not evaluate(cond, {**at, var: v}, TYPES)[0] or v >= 2**31 - 8:
                     break  # loops that run into the end of an unsigned type are not modelled
-                assert all(value(f, {**at, var: v}) >= 0 for f in facts), f"{[str(f) for f in facts]} at {at}, {var}={v}"
+                assert all(value(f, {**at, var: v}) >= 0 for f in facts), f"{facts} at {at}, {var}={v}"
                 v = evaluate(ir.Cast(TYPES[var], nxt), {**at, var: v}, TYPES)[0]
         except Undefined:
             continue

@@ -100,7 +100,8 @@ def waves(state: Scheduled, array: str) -> float:
 ])
 def test_bank_conflicts_of_transpose(shape: tuple[int, int], storage: str, pad: int, want: int) -> None:
     """Threads walk along the rows of out, which are columns of the tile of in."""
-    state = applied(example("transpose"), order("yx"), block(x=shape[0], y=shape[1]), stage("in", "block", storage, pad))
+    state = applied(example("transpose"), order("yx"), block(x=shape[0], y=shape[1]),
+                    stage("in", "block", storage, pad))
     assert waves(state, "in") == want
 
 

@@ -118,8 +118,9 @@ def test_from_expression(e: ir.Expr, at: dict[str, int], x: int) -> None:
 def test_what_is_no_polynomial() -> None:
     a, b = ir.Var("a"), ir.Var("b")
     known = {"a": Poly.sym("a")}.get
-    for e in (ir.Bin("/", a, b), ir.Bin("%", a, ir.IntLit(4)), ir.Bin("&", a, b), ir.Bin("<<", a, b), ir.FloatLit("1.0"),
-              ir.Cast(ir.CType("unsigned char"), a), ir.Cast(ir.FLOAT, a), ir.Index(a, (b,)), ir.Call("f", (a,)),
+    for e in (ir.Bin("/", a, b), ir.Bin("%", a, ir.IntLit(4)), ir.Bin("&", a, b), ir.Bin("<<", a, b),
+              ir.FloatLit("1.0"), ir.Cast(ir.CType("unsigned char"), a), ir.Cast(ir.FLOAT, a),
+              ir.Index(a, (b,)), ir.Call("f", (a,)),
               ir.Bin("/", ir.Un("-", ir.IntLit(7)), ir.IntLit(2)), ir.Bin("<<", a, ir.IntLit(40)),
               ir.Ternary(a, a, b)):
         assert from_expr(e, Poly.sym) is None, e

@@ -134,8 +134,8 @@ def test_order_of_genes_hardly_matters() -> None:
 
 
 def test_schedule_queries() -> None:
-    s = Schedule(("y", "x"), (("x", AxisMap(4, 2)), ("y", AxisMap(8))), (Tile(("i", "j"), (4, 8)),), (Stage("A", "j.o"),),
-                 (Unroll("j", "full"),))
+    s = Schedule(("y", "x"), (("x", AxisMap(4, 2)), ("y", AxisMap(8))), (Tile(("i", "j"), (4, 8)),),
+                 (Stage("A", "j.o"),), (Unroll("j", "full"),))
     assert s.block == (8, 4, 1) and s.threads == 32 and s.axis("x").extent == 8
     assert s.tile_of("j") == s.tiles[0] and s.tile_of("k") is None
     assert s.unroll_of("j") == s.unrolls[0] and s.unroll_of("i") is None and s.depth_of("j.o") == 1

@@ -72,7 +72,8 @@ def test_wrong_axes_are_told_apart() -> None:
 
 def test_what_genes_set() -> None:
     state = applied(example("sgemm"), coarsen("y", 4), tile("k", 8), stage("A", "k.o"), stage("B", "k.o", pad=4),
-                    vectorize("B", 4), pipeline("k.o", 3), swizzle(8), unroll("k", "factor", 4), unroll("k.o", "pragma", 1))
+                    vectorize("B", 4), pipeline("k.o", 3), swizzle(8), unroll("k", "factor", 4),
+                    unroll("k.o", "pragma", 1))
     f = summarise(state)
     assert f["shared_bytes"] == 3 * (64 * 8 + 8 * 20) * 4
     assert (f["pipeline_depth"], f["vector_width"], f["swizzle"], f["padding"]) == (3, 4, 8, 4)

@@ -1,4 +1,4 @@
-"""C's integer arithmetic on the IR, as the language defines it: promotions, conversions, wrapping. The oracle for facts."""
+"""C's integer arithmetic on the IR, as the language defines it: promotions, conversions, wrapping. Facts' oracle."""
 
 from __future__ import annotations
 

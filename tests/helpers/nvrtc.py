@@ -32,7 +32,8 @@ def compile_ptx(source: str, *flags: str) -> str:
 
 def memory_order(ptx: str) -> str:
     """Global loads and stores in the order of the text: "LLSS"."""
-    return "".join("L" if m.group(1) == "ld" else "S" for m in re.finditer(r"^\s*(?:@%\w+\s+)?(ld|st)\.global", ptx, re.M))
+    found = re.finditer(r"^\s*(?:@%\w+\s+)?(ld|st)\.global", ptx, re.M)
+    return "".join("L" if m.group(1) == "ld" else "S" for m in found)
 
 
 def longest_load_run(ptx: str) -> int:

@@ -1,4 +1,4 @@
-"""How a refusal is written down: a kernel, genes of which the last is refused, the code, words of the reason, the line."""
+"""How a refusal is written down: a kernel, genes of which the last is refused, code, words of the reason, line."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ TILES = (
     loop("tile-already-tiled", SUM, (tile("k", 8), tile("k", 4)), "loop k is tiled already"),
     loop("tile-loop-not-unit-step", DOWN, (tile("k", 8),), "loop k does not count up by one"),
     loop("tile-loop-not-unit-step", SUM.replace("++k", "k += 2"), (tile("k", 8),), "loop k does not count up by one"),
-    loop("loop-variable-outlives-loop", "float s = 0.0f;\nint k;\nfor (k = 0; k < M; ++k) { // here\n    s += a[k];\n}\n"
-         "b[x] = s + k;", (tile("k", 8),), "k is declared before its loop"),
+    loop("loop-variable-outlives-loop", "float s = 0.0f;\nint k;\nfor (k = 0; k < M; ++k) { // here\n"
+         "    s += a[k];\n}\nb[x] = s + k;", (tile("k", 8),), "k is declared before its loop"),
     loop("tile-bound-not-simple", SUM.replace("k < M", "k < (int)a[x]"), (tile("k", 8),),
          "a bound of loop k is more than arithmetic on scalars"),
     loop("loop-variable-in-opaque-code", SUM.replace("s += a[k];", "s += sizeof(a[k]); // use"), (tile("k", 8),),
@@ -62,8 +62,8 @@ TILES = (
          "__nanosleep may have effects whose order matters", at="// sum", shapes=NEST_SHAPES),
     loop("tile-carries-dependence", NEST.replace("s += a[i * M + j];", "s = 2.0f * s + a[i * M + j];"),
          (tile("i,j", 4, 4),), "s carries a value from one iteration to the next", at="// sum", shapes=NEST_SHAPES),
-    loop("needs-reassociation", NEST, (tile("i,j", 4, 4),), "tiling the nest around the sum s", "asks for exact results",
-         at="", shapes=NEST_SHAPES, exactness=Exactness.EXACT),
+    loop("needs-reassociation", NEST, (tile("i,j", 4, 4),), "tiling the nest around the sum s",
+         "asks for exact results", at="", shapes=NEST_SHAPES, exactness=Exactness.EXACT),
     Refused("tile-carries-dependence", WAVE_KERNEL, (tile("i,j", 4, 4),),
             ("b carries a dependence that is forward in loop", "i and backward in loop j (line 5)"), "// here", SERIAL),
     Refused("tile-dependence-unknown", "__global__ void k(float* b, int H, int W)\n{\n"
@@ -102,12 +102,14 @@ UNROLLS = (
 REORDERS = (
     loop("reorder-not-unrolled", "for (int k = 0; k < M; ++k) { // here\n    b[x * M + k] = a[x * M + k];\n}",
          (unroll("k"), loads_first("k")), "loop k is not unrolled into copies"),
-    loop("reorder-not-straight-line", "for (int k = 0; k < 8; ++k) { // here\n    if (a[k] > 0.0f) b[x * M + k] = 1.0f;\n}",
+    loop("reorder-not-straight-line", "for (int k = 0; k < 8; ++k) { // here\n"
+         "    if (a[k] > 0.0f) b[x * M + k] = 1.0f;\n}",
          (unroll("k", "full"), loads_first("k")), "the body of loop k is not straight-line code"),
     loop("reorder-may-alias", "for (int k = 0; k < 8; ++k) {\n    b[x * M + k] += b[x * M + k + 1]; // here\n}",
          (unroll("k", "full"), loads_first("k")), "b is loaded and stored here"),
     loop("no-such-loop", SUM, (loads_first("q"),), "no canonical loop 'q'", at=""),
-    loop("bad-parameter", SUM, (gene("ReorderInstructions", "b", order="stores-first"),), "order = 'stores-first'", at=""),
+    loop("bad-parameter", SUM, (gene("ReorderInstructions", "b", order="stores-first"),), "order = 'stores-first'",
+         at=""),
     Refused("unknown-mutator", two("b[y * W + x] = a[y * W + x];"), (gene("FuseKernels", "x"),),
             ("no mutator called FuseKernels",), "", TWO),
 )

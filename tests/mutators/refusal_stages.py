@@ -30,12 +30,14 @@ CASES = (
     staged("stage-no-such-array", MATVEC, (stage("q"),), "no reads of 'q' with subscripts that are understood", at=""),
     staged("stage-no-such-array", MATVEC, (stage("a#1"),), "no reads of 'a#1'", at=""),
     staged("bad-parameter", MATVEC, (stage("a", order="ab"),), "order 'ab' is malformed", at=""),
-    staged("bad-parameter", MATVEC, (tile("k", 8), stage("a", "k.o", pad=33)), "pad = 33 is not an integer from 0 to 32",
-           at=""),
+    staged("bad-parameter", MATVEC, (tile("k", 8), stage("a", "k.o", pad=33)),
+           "pad = 33 is not an integer from 0 to 32", at=""),
     Refused("stage-array-written", two("b[y * W + x] = a[y * W + x];\nfloat t = b[y * W + x]; // here\n"
-            "b[y * W + x] = 2.0f * t;"), (stage("b"),), ("b is written by this kernel", "could be stale"), "// here", TWO),
-    Refused("stage-element-type", two("b[y * W + x] = a[y * W + x].x; // here", "const float2* a, float* b, int H, int W"),
-            (stage("a"),), ("elements of type float2 cannot be zero-filled",), "// here", TWO),
+            "b[y * W + x] = 2.0f * t;"), (stage("b"),), ("b is written by this kernel", "could be stale"),
+            "// here", TWO),
+    Refused("stage-element-type", two("b[y * W + x] = a[y * W + x].x; // here",
+            "const float2* a, float* b, int H, int W"), (stage("a"),),
+            ("elements of type float2 cannot be zero-filled",), "// here", TWO),
     Refused("stage-extent-unknown", two("b[y * W + x] = a[x]; // here"), (stage("a", order="0"),),
             ("the extents of a are not among the kernel's parameters",), "// here",
             {**TWO, "shapes": {"a": "P", "b": "H*W"}, "sizes": ({"H": 100, "W": 200, "P": 200},)}),
@@ -48,16 +50,18 @@ CASES = (
             ("stage at the innermost outer loop dx.o",), "sum +="),
     staged("stage-nothing-read", MATVEC + "\nfor (int j = 0; j < M; ++j) {\n    b[x] += j;\n}",
            (tile("j", 8), stage("a", "j.o")), "a is not read inside loop j"),
-    staged("stage-loop-continue", "float s = 0.0f;\nfor (int i = 0; i < M; ++i) { // loop\n    if (s > 9.0f) continue;\n"
+    staged("stage-loop-continue", "float s = 0.0f;\nfor (int i = 0; i < M; ++i) { // loop\n"
+           "    if (s > 9.0f) continue;\n"
            "    for (int k = 0; k < M; ++k) {\n        s += a[x * M + k];\n    }\n}\nb[x] = s;",
            TILED[1:], "loop i skips part of its iterations by 'continue'", at="// loop", tiles=(Tile(("k",), (8,)),)),
     staged("stage-loop-not-uniform", MATVEC.replace("k < M", "k < x"), TILED,
-           "the bounds of loop k differ between the threads of a block", "a barrier inside it is illegal", at="// loop"),
+           "the bounds of loop k differ between the threads of a block",
+           "a barrier inside it is illegal", at="// loop"),
     staged("stage-under-else", "float s = 0.0f;\nif (x > 5) {\n    s = 1.0f;\n} else {\n"
            "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED,
            "loop k runs in the else branch of a condition", at="// loop"),
-    staged("stage-guard-not-sinkable", "float s = 0.0f;\nif (c[x] > 0.0f) {\n    for (int k = 0; k < M; ++k) { // loop\n"
-           "        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED,
+    staged("stage-guard-not-sinkable", "float s = 0.0f;\nif (c[x] > 0.0f) {\n"
+           "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED,
            "loop k runs under a condition that depends on data", at="// loop",
            params="const float* a, const float* c, float* b, int N, int M", shapes={"a": "N*M", "b": "N", "c": "N"}),
     staged("stage-inside-other-loop", "float s = 0.0f;\nint n = 0;\nwhile (n < 3) {\n"
