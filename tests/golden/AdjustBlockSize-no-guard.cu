@@ -1,6 +1,6 @@
 // scale after:
 //   AdjustBlockSize(block: x=96)
-// launch: grid (ceil_div((N / 256)*256, 96), 1, 1), block (96, 1, 1)
+// launch: grid (max(1, ceil_div((N / 256)*256, 96)), 1, 1), block (96, 1, 1)
 
 extern "C" __global__ void __launch_bounds__(96) scale(const float* in, float* out, int N) {
     const int x_block = (int)blockIdx.x * 96;

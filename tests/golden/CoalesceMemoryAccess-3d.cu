@@ -1,6 +1,6 @@
 // stencil7 after:
 //   CoalesceMemoryAccess(threads: order=zxy)
-// launch: grid (ceil_div(NZ - 1, 8), ceil_div(NX - 1, 8), ceil_div(NY - 1, 8)), block (8, 8, 8)
+// launch: grid (max(1, ceil_div(NZ - 1, 8)), max(1, ceil_div(NX - 1, 8)), max(1, ceil_div(NY - 1, 8))), block (8, 8, 8)
 
 // One Jacobi step of the 7-point stencil on a grid of NZ planes of NY rows of NX points.
 // Only interior points are written; the boundary of out stays as it was.

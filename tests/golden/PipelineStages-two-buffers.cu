@@ -12,7 +12,8 @@ __device__ __forceinline__ void evo_copy_async(void* shared, const void* global,
     const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
     const size_t from = __cvta_generic_to_global(global);
     if (BYTES == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::
+            "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::
             "r"(to), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
@@ -47,8 +48,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         const int A_i0 = A_e + tid / 16;
         const int A_i1 = tid % 16;
         {
-            const bool in = row_block + A_i0 < M && A_i1 < K;
-            evo_copy_async<4>(&A_s[0][A_i0][A_i1], &A[in ? (row_block + A_i0) * K + A_i1 : 0], in);
+            const bool evo_in = row_block + A_i0 < M && A_i1 < K;
+            evo_copy_async<4>(&A_s[0][A_i0][A_i1], &A[evo_in ? (row_block + A_i0) * K + A_i1 : 0], evo_in);
         }
     }
     #pragma unroll
@@ -56,8 +57,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         const int B_i0 = B_e + tid / 16;
         const int B_i1 = tid % 16;
         {
-            const bool in = B_i0 < K && col_block + B_i1 < N;
-            evo_copy_async<4>(&B_s[0][B_i0][B_i1], &B[in ? B_i0 * N + (col_block + B_i1) : 0], in);
+            const bool evo_in = B_i0 < K && col_block + B_i1 < N;
+            evo_copy_async<4>(&B_s[0][B_i0][B_i1], &B[evo_in ? B_i0 * N + (col_block + B_i1) : 0], evo_in);
         }
     }
     evo_commit_copies();
@@ -72,8 +73,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const int A_i02 = A_e2 + tid / 16;
             const int A_i12 = tid % 16;
             {
-                const bool in = row_block + A_i02 < M && k_o + 16 + A_i12 < K;
-                evo_copy_async<4>(&A_s[k_fill][A_i02][A_i12], &A[in ? (row_block + A_i02) * K + (k_o + 16 + A_i12) : 0], in);
+                const bool evo_in = row_block + A_i02 < M && k_o + 16 + A_i12 < K;
+                evo_copy_async<4>(&A_s[k_fill][A_i02][A_i12], &A[evo_in ? (row_block + A_i02) * K + (k_o + 16 + A_i12) : 0], evo_in);
             }
         }
         #pragma unroll
@@ -81,8 +82,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const int B_i02 = B_e2 + tid / 16;
             const int B_i12 = tid % 16;
             {
-                const bool in = k_o + 16 + B_i02 < K && col_block + B_i12 < N;
-                evo_copy_async<4>(&B_s[k_fill][B_i02][B_i12], &B[in ? (k_o + 16 + B_i02) * N + (col_block + B_i12) : 0], in);
+                const bool evo_in = k_o + 16 + B_i02 < K && col_block + B_i12 < N;
+                evo_copy_async<4>(&B_s[k_fill][B_i02][B_i12], &B[evo_in ? (k_o + 16 + B_i02) * N + (col_block + B_i12) : 0], evo_in);
             }
         }
         evo_commit_copies();

@@ -12,7 +12,8 @@ __device__ __forceinline__ void evo_copy_async(void* shared, const void* global,
     const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
     const size_t from = __cvta_generic_to_global(global);
     if (BYTES == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::
+            "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::
             "r"(to), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
@@ -48,25 +49,25 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const int B_i1 = tid % 4 * 4;
             if (B_wide) {
                 {
-                    const bool in = B_i0 < K && col_block + B_i1 < N;
-                    evo_copy_async<16>(&B_s[0][B_i0][B_i1], &B[in ? B_i0 * N + (col_block + B_i1) : 0], in);
+                    const bool evo_in = B_i0 < K && col_block + B_i1 < N;
+                    evo_copy_async<16>(&B_s[0][B_i0][B_i1], &B[evo_in ? B_i0 * N + (col_block + B_i1) : 0], evo_in);
                 }
             } else {
                 {
-                    const bool in = B_i0 < K && col_block + B_i1 < N;
-                    evo_copy_async<4>(&B_s[0][B_i0][B_i1], &B[in ? B_i0 * N + (col_block + B_i1) : 0], in);
+                    const bool evo_in = B_i0 < K && col_block + B_i1 < N;
+                    evo_copy_async<4>(&B_s[0][B_i0][B_i1], &B[evo_in ? B_i0 * N + (col_block + B_i1) : 0], evo_in);
                 }
                 {
-                    const bool in = B_i0 < K && col_block + (B_i1 + 1) < N;
-                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 1], &B[in ? B_i0 * N + (col_block + (B_i1 + 1)) : 0], in);
+                    const bool evo_in = B_i0 < K && col_block + (B_i1 + 1) < N;
+                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 1], &B[evo_in ? B_i0 * N + (col_block + (B_i1 + 1)) : 0], evo_in);
                 }
                 {
-                    const bool in = B_i0 < K && col_block + (B_i1 + 2) < N;
-                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 2], &B[in ? B_i0 * N + (col_block + (B_i1 + 2)) : 0], in);
+                    const bool evo_in = B_i0 < K && col_block + (B_i1 + 2) < N;
+                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 2], &B[evo_in ? B_i0 * N + (col_block + (B_i1 + 2)) : 0], evo_in);
                 }
                 {
-                    const bool in = B_i0 < K && col_block + (B_i1 + 3) < N;
-                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 3], &B[in ? B_i0 * N + (col_block + (B_i1 + 3)) : 0], in);
+                    const bool evo_in = B_i0 < K && col_block + (B_i1 + 3) < N;
+                    evo_copy_async<4>(&B_s[0][B_i0][B_i1 + 3], &B[evo_in ? B_i0 * N + (col_block + (B_i1 + 3)) : 0], evo_in);
                 }
             }
         }
@@ -79,25 +80,25 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const int B_i12 = tid % 4 * 4;
             if (B_wide) {
                 {
-                    const bool in = 8 + B_i02 < K && col_block + B_i12 < N;
-                    evo_copy_async<16>(&B_s[1][B_i02][B_i12], &B[in ? (8 + B_i02) * N + (col_block + B_i12) : 0], in);
+                    const bool evo_in = 8 + B_i02 < K && col_block + B_i12 < N;
+                    evo_copy_async<16>(&B_s[1][B_i02][B_i12], &B[evo_in ? (8 + B_i02) * N + (col_block + B_i12) : 0], evo_in);
                 }
             } else {
                 {
-                    const bool in = 8 + B_i02 < K && col_block + B_i12 < N;
-                    evo_copy_async<4>(&B_s[1][B_i02][B_i12], &B[in ? (8 + B_i02) * N + (col_block + B_i12) : 0], in);
+                    const bool evo_in = 8 + B_i02 < K && col_block + B_i12 < N;
+                    evo_copy_async<4>(&B_s[1][B_i02][B_i12], &B[evo_in ? (8 + B_i02) * N + (col_block + B_i12) : 0], evo_in);
                 }
                 {
-                    const bool in = 8 + B_i02 < K && col_block + (B_i12 + 1) < N;
-                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 1], &B[in ? (8 + B_i02) * N + (col_block + (B_i12 + 1)) : 0], in);
+                    const bool evo_in = 8 + B_i02 < K && col_block + (B_i12 + 1) < N;
+                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 1], &B[evo_in ? (8 + B_i02) * N + (col_block + (B_i12 + 1)) : 0], evo_in);
                 }
                 {
-                    const bool in = 8 + B_i02 < K && col_block + (B_i12 + 2) < N;
-                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 2], &B[in ? (8 + B_i02) * N + (col_block + (B_i12 + 2)) : 0], in);
+                    const bool evo_in = 8 + B_i02 < K && col_block + (B_i12 + 2) < N;
+                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 2], &B[evo_in ? (8 + B_i02) * N + (col_block + (B_i12 + 2)) : 0], evo_in);
                 }
                 {
-                    const bool in = 8 + B_i02 < K && col_block + (B_i12 + 3) < N;
-                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 3], &B[in ? (8 + B_i02) * N + (col_block + (B_i12 + 3)) : 0], in);
+                    const bool evo_in = 8 + B_i02 < K && col_block + (B_i12 + 3) < N;
+                    evo_copy_async<4>(&B_s[1][B_i02][B_i12 + 3], &B[evo_in ? (8 + B_i02) * N + (col_block + (B_i12 + 3)) : 0], evo_in);
                 }
             }
         }
@@ -116,25 +117,25 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 const int B_i13 = tid % 4 * 4;
                 if (B_wide) {
                     {
-                        const bool in = k_o + 16 + B_i03 < K && col_block + B_i13 < N;
-                        evo_copy_async<16>(&B_s[k_fill][B_i03][B_i13], &B[in ? (k_o + 16 + B_i03) * N + (col_block + B_i13) : 0], in);
+                        const bool evo_in = k_o + 16 + B_i03 < K && col_block + B_i13 < N;
+                        evo_copy_async<16>(&B_s[k_fill][B_i03][B_i13], &B[evo_in ? (k_o + 16 + B_i03) * N + (col_block + B_i13) : 0], evo_in);
                     }
                 } else {
                     {
-                        const bool in = k_o + 16 + B_i03 < K && col_block + B_i13 < N;
-                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13], &B[in ? (k_o + 16 + B_i03) * N + (col_block + B_i13) : 0], in);
+                        const bool evo_in = k_o + 16 + B_i03 < K && col_block + B_i13 < N;
+                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13], &B[evo_in ? (k_o + 16 + B_i03) * N + (col_block + B_i13) : 0], evo_in);
                     }
                     {
-                        const bool in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 1) < N;
-                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 1], &B[in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 1)) : 0], in);
+                        const bool evo_in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 1) < N;
+                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 1], &B[evo_in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 1)) : 0], evo_in);
                     }
                     {
-                        const bool in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 2) < N;
-                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 2], &B[in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 2)) : 0], in);
+                        const bool evo_in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 2) < N;
+                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 2], &B[evo_in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 2)) : 0], evo_in);
                     }
                     {
-                        const bool in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 3) < N;
-                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 3], &B[in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 3)) : 0], in);
+                        const bool evo_in = k_o + 16 + B_i03 < K && col_block + (B_i13 + 3) < N;
+                        evo_copy_async<4>(&B_s[k_fill][B_i03][B_i13 + 3], &B[evo_in ? (k_o + 16 + B_i03) * N + (col_block + (B_i13 + 3)) : 0], evo_in);
                     }
                 }
             }

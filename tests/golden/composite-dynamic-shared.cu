@@ -15,7 +15,8 @@ __device__ __forceinline__ void evo_copy_async(void* shared, const void* global,
     const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
     const size_t from = __cvta_generic_to_global(global);
     if (BYTES == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::
+            "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::
             "r"(to), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
@@ -63,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int A_i0 = A_e + tid / 16;
         const int A_i1 = tid % 16;
         {
-            const bool in = row_block + A_i0 < M && A_i1 < K;
-            evo_copy_async<4>(&A_s[A_i0 * 16 + A_i1], &A[in ? (row_block + A_i0) * K + A_i1 : 0], in);
+            const bool evo_in = row_block + A_i0 < M && A_i1 < K;
+            evo_copy_async<4>(&A_s[A_i0 * 16 + A_i1], &A[evo_in ? (row_block + A_i0) * K + A_i1 : 0], evo_in);
         }
     }
     #pragma unroll
@@ -72,8 +73,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int B_i0 = B_e + tid / 128;
         const int B_i1 = tid % 128;
         {
-            const bool in = B_i0 < K && col_block + B_i1 < N;
-            evo_copy_async<4>(&B_s[B_i0 * 128 + B_i1], &B[in ? B_i0 * N + (col_block + B_i1) : 0], in);
+            const bool evo_in = B_i0 < K && col_block + B_i1 < N;
+            evo_copy_async<4>(&B_s[B_i0 * 128 + B_i1], &B[evo_in ? B_i0 * N + (col_block + B_i1) : 0], evo_in);
         }
     }
     evo_commit_copies();
@@ -82,8 +83,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int A_i02 = A_e2 + tid / 16;
         const int A_i12 = tid % 16;
         {
-            const bool in = row_block + A_i02 < M && 16 + A_i12 < K;
-            evo_copy_async<4>(&A_s[(128 + A_i02) * 16 + A_i12], &A[in ? (row_block + A_i02) * K + (16 + A_i12) : 0], in);
+            const bool evo_in = row_block + A_i02 < M && 16 + A_i12 < K;
+            evo_copy_async<4>(&A_s[(128 + A_i02) * 16 + A_i12], &A[evo_in ? (row_block + A_i02) * K + (16 + A_i12) : 0], evo_in);
         }
     }
     #pragma unroll
@@ -91,8 +92,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int B_i02 = B_e2 + tid / 128;
         const int B_i12 = tid % 128;
         {
-            const bool in = 16 + B_i02 < K && col_block + B_i12 < N;
-            evo_copy_async<4>(&B_s[(16 + B_i02) * 128 + B_i12], &B[in ? (16 + B_i02) * N + (col_block + B_i12) : 0], in);
+            const bool evo_in = 16 + B_i02 < K && col_block + B_i12 < N;
+            evo_copy_async<4>(&B_s[(16 + B_i02) * 128 + B_i12], &B[evo_in ? (16 + B_i02) * N + (col_block + B_i12) : 0], evo_in);
         }
     }
     evo_commit_copies();
@@ -101,8 +102,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int A_i03 = A_e3 + tid / 16;
         const int A_i13 = tid % 16;
         {
-            const bool in = row_block + A_i03 < M && 32 + A_i13 < K;
-            evo_copy_async<4>(&A_s[(256 + A_i03) * 16 + A_i13], &A[in ? (row_block + A_i03) * K + (32 + A_i13) : 0], in);
+            const bool evo_in = row_block + A_i03 < M && 32 + A_i13 < K;
+            evo_copy_async<4>(&A_s[(256 + A_i03) * 16 + A_i13], &A[evo_in ? (row_block + A_i03) * K + (32 + A_i13) : 0], evo_in);
         }
     }
     #pragma unroll
@@ -110,8 +111,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
         const int B_i03 = B_e3 + tid / 128;
         const int B_i13 = tid % 128;
         {
-            const bool in = 32 + B_i03 < K && col_block + B_i13 < N;
-            evo_copy_async<4>(&B_s[(32 + B_i03) * 128 + B_i13], &B[in ? (32 + B_i03) * N + (col_block + B_i13) : 0], in);
+            const bool evo_in = 32 + B_i03 < K && col_block + B_i13 < N;
+            evo_copy_async<4>(&B_s[(32 + B_i03) * 128 + B_i13], &B[evo_in ? (32 + B_i03) * N + (col_block + B_i13) : 0], evo_in);
         }
     }
     evo_commit_copies();
@@ -126,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
             const int A_i04 = A_e4 + tid / 16;
             const int A_i14 = tid % 16;
             {
-                const bool in = row_block + A_i04 < M && k_o + 48 + A_i14 < K;
-                evo_copy_async<4>(&A_s[(k_fill * 128 + A_i04) * 16 + A_i14], &A[in ? (row_block + A_i04) * K + (k_o + 48 + A_i14) : 0], in);
+                const bool evo_in = row_block + A_i04 < M && k_o + 48 + A_i14 < K;
+                evo_copy_async<4>(&A_s[(k_fill * 128 + A_i04) * 16 + A_i14], &A[evo_in ? (row_block + A_i04) * K + (k_o + 48 + A_i14) : 0], evo_in);
             }
         }
         #pragma unroll
@@ -135,8 +136,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
             const int B_i04 = B_e4 + tid / 128;
             const int B_i14 = tid % 128;
             {
-                const bool in = k_o + 48 + B_i04 < K && col_block + B_i14 < N;
-                evo_copy_async<4>(&B_s[(k_fill * 16 + B_i04) * 128 + B_i14], &B[in ? (k_o + 48 + B_i04) * N + (col_block + B_i14) : 0], in);
+                const bool evo_in = k_o + 48 + B_i04 < K && col_block + B_i14 < N;
+                evo_copy_async<4>(&B_s[(k_fill * 16 + B_i04) * 128 + B_i14], &B[evo_in ? (k_o + 48 + B_i04) * N + (col_block + B_i14) : 0], evo_in);
             }
         }
         evo_commit_copies();
