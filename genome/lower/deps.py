@@ -39,15 +39,31 @@ class Dependences:
         return out & self.items
 
 
-def private_dependences(logical: LogicalKernel, items: Axes, load_axes: Mapping[ir.Index, Axes]) -> Dependences:
-    """Fixpoint over the body. Control counts from the variable's declaration inwards only: a guard around the
-    declaration too leaves every point's own copy alone."""
-    d = Dependences(logical, items, {}, load_axes)
+def private_dependences(logical: LogicalKernel, items: Axes, load_axes: Mapping[ir.Index, Axes],
+                        seeds: Mapping[str, Axes] | None = None) -> Dependences:
+    """Fixpoint over the body, from ``seeds``. Control counts from the variable's declaration inwards only: a guard
+    around the declaration too leaves every point's own copy alone."""
+    d = Dependences(logical, items, dict(seeds or {}), load_axes)
     while True:
         before = dict(d.of)
         _visit(d, logical.body, (), {})
         if d.of == before:
             return d
+
+
+def assigned(node: object) -> frozenset[str]:
+    """Names of variables and arrays that anything below writes, declarations left out."""
+    out: set[str] = set()
+    for n in walk(node):
+        if isinstance(n, (ir.Assign, ir.AssignExpr, ir.IncDec)):
+            out.add(root(n.target) or "")
+        elif isinstance(n, ir.Un) and n.op == "&":
+            out.add(root(n.operand) or "")
+        elif isinstance(n, (ir.Opaque, ir.OpaqueExpr)):
+            out |= n.writes
+        elif isinstance(n, ir.For) and n.type is None:
+            out.add(n.var)
+    return frozenset(out)
 
 
 def _visit(d: Dependences, stmts: tuple[ir.Stmt, ...], control: Control, declared: dict[str, int]) -> None:

@@ -15,7 +15,7 @@ from genome import ir
 from genome.facts import condition_facts
 from genome.footprint import signature
 from genome.logical import Access, LogicalKernel
-from genome.lower.deps import NONE, Axes, Dependences
+from genome.lower.deps import NONE, Axes, Dependences, assigned
 from genome.lower.mapping import AxisCode
 from genome.lower.names import Names
 from genome.lower.stages import StageCode, local_axes, read
@@ -253,7 +253,7 @@ class LeafWriter:
         part: list[ir.Stmt] = []
         axes: Axes | None = None
         for s in run:
-            d = self._needs(s, ctx)
+            d = self.needs(s, ctx)
             if part and d != axes:
                 out.extend(self._part(tuple(part), axes or NONE, ctx, plain))
                 part = []
@@ -263,17 +263,31 @@ class LeafWriter:
             out.extend(self._part(tuple(part), axes or NONE, ctx, plain))
         return out
 
-    def _needs(self, s: ir.Stmt, ctx: Context) -> Axes:
+    def needs(self, s: ir.Stmt, ctx: Context) -> Axes:
         """The coarsened axes over which a leaf must be repeated."""
         match s:
             case ir.Comment():
                 return NONE
             case ir.Decl(name=n):
-                return self.deps.of.get(n, NONE)
+                return self.deps.of.get(n, NONE) | self._of_assigned(s)
             case ir.Assign(target=t) if (root(t) or "") not in self.logical.arrays and root(t) is not None:
-                return self.deps.of.get(str(root(t)), NONE) | (
-                    NONE if not ctx.guards or self._droppable(s, ctx) else self._guard_axes(ctx))
+                own = self.deps.of.get(str(root(t)), NONE) | self._of_assigned(s)
+                return own if not ctx.guards or self._droppable(s, ctx) else own | self._guard_axes(ctx)
         return self.deps.items
+
+    def _of_assigned(self, s: ir.Stmt) -> Axes:
+        """Axes of the private variables that a statement writes, side effects included."""
+        return NONE.union(*(self.deps.of.get(v, NONE) for v in assigned(s)))
+
+    def missing(self, s: ir.Stmt, ctx: Context) -> dict[str, Axes]:
+        """Private variables that a leaf writes more often than they have copies: repeated over an axis on which it
+        does not depend, ``n++`` would count that axis' items. They need a copy per item."""
+        axes = self.needs(s, ctx)
+        inside = {n.name for n in walk(s) if isinstance(n, ir.Decl) and n is not s} | {
+            n.var for n in walk(s) if isinstance(n, ir.For) and n.type is not None}
+        names = assigned(s) | ({s.name} if isinstance(s, ir.Decl) else set())
+        return {v: axes for v in names - inside - set(self.logical.arrays)
+                if v and axes - self.deps.of.get(v, NONE)}
 
     def _guard_axes(self, ctx: Context) -> Axes:
         return NONE.union(*(self.deps.expr(g) for g in ctx.guards))

@@ -7,14 +7,14 @@ independent (condition 4 of the mapping), which :mod:`genome.independence` has p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from genome import ir
 from genome.facts import conjuncts, loop_facts
 from genome.footprint import StagePlan, scope_loop, stage_plan, uniform
 from genome.logical import LogicalKernel
-from genome.lower.deps import Axes, private_dependences
+from genome.lower.deps import NONE, Axes, Dependences, private_dependences
 from genome.lower.leaves import LeafWriter
 from genome.lower.mapping import AxisCode, add, axis_codes, swizzle
 from genome.lower.names import Names
@@ -39,8 +39,8 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Context:
-    """``guards``: sunk conditions, as in the logical body; ``region``: private names declared under the outermost
-    of them; ``loops``: code of tiled loops' variables; ``facts``: of the enclosing loops, without guards."""
+    """``guards``: sunk conditions, as in the logical body; ``region``: private names declared under all of
+    them; ``loops``: code of tiled loops' variables; ``facts``: of the enclosing loops, without guards."""
 
     guards: tuple[ir.Expr, ...] = ()
     region: frozenset[str] = frozenset()
@@ -80,6 +80,37 @@ class _Lowering:
         if self.deps.load_axes:
             self.deps = private_dependences(logical, self.items, self.deps.load_axes)
             self.leaves.deps = self.deps
+        self._expand_repeated()
+
+    def _expand_repeated(self) -> None:
+        """Fixpoint: what a leaf writes has a copy for every repetition of the leaf."""
+        while True:
+            more: dict[str, Axes] = {}
+            for s, ctx in self._leaf_statements(self.logical.body, Context()):
+                for name, axes in self.leaves.missing(s, ctx).items():
+                    more[name] = more.get(name, NONE) | axes
+            if not more:
+                return
+            seeds = {n: self.deps.of.get(n, NONE) | more.get(n, NONE) for n in (*self.deps.of, *more)}
+            self.deps = private_dependences(self.logical, self.items, self.deps.load_axes, seeds)
+            self.leaves.deps = self.deps
+
+    def _leaf_statements(self, stmts: tuple[ir.Stmt, ...], ctx: Context) -> Iterator[tuple[ir.Stmt, Context]]:
+        """Every leaf with the guards that are sunk to it, as :meth:`_block` will find them."""
+        for s in stmts:
+            if not self._structural(s):
+                yield s, ctx
+                continue
+            match s:
+                case ir.For(body=body) | ir.Block(body=body):
+                    yield from self._leaf_statements(body, ctx)
+                case ir.If(then=then, other=other):
+                    yield from self._leaf_statements(then, self._sunk(s, ctx) if self._sink(s) else ctx)
+                    yield from self._leaf_statements(other, ctx)
+
+    def _sunk(self, s: ir.If, ctx: Context) -> Context:
+        names = frozenset(n.name for n in walk(s.then) if isinstance(n, ir.Decl))
+        return replace(ctx, guards=ctx.guards + conjuncts(s.cond), region=names)
 
     def _code(self, p: StagePlan) -> StageCode:
         depth = self.schedule.depth_of(p.stage.scope)
@@ -174,9 +205,7 @@ class _Lowering:
                     out.extend(self._block(body, ctx))
                 case ir.If(cond=c, then=then, other=other):
                     if self._sink(s):
-                        names = frozenset(n.name for n in walk(then) if isinstance(n, ir.Decl))
-                        inside = replace(ctx, guards=ctx.guards + conjuncts(c), region=ctx.region or names)
-                        out.extend(self._block(then, inside))
+                        out.extend(self._block(then, self._sunk(s, ctx)))
                     else:
                         cond = self.leaves.expr(c, {}, ctx)
                         out.append(ir.If(cond, self._block(then, ctx), self._block(other, ctx), s.loc))
@@ -186,12 +215,11 @@ class _Lowering:
     def _structural(self, s: ir.Stmt) -> bool:
         match s:
             case ir.For():
-                return not (self.deps.expr(s.lo) | self.deps.expr(s.hi) | self.deps.expr(s.step)) and not any(
-                    isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body)) and s.type is not None
+                return _loop_is_structural(self.deps, s)
             case ir.Block(body=body):
                 return any(self._structural(b) for b in body)
             case ir.If(then=then, other=other):
-                return self._sink(s) or (not self.deps.expr(s.cond) and any(
+                return self._sink(s) or (not self.deps.expr(s.cond) and not reads_memory(s.cond) and any(
                     self._structural(b) for b in (*then, *other)))
         return False
 
@@ -434,6 +462,19 @@ def _pure_guard(logical: LogicalKernel, c: ir.Expr) -> bool:
     return sinkable(logical, c)
 
 
+def reads_memory(e: object) -> bool:
+    """Whether evaluating it for a masked point could read out of bounds: such code stays a leaf, under its guard."""
+    return any(isinstance(n, (ir.Index, ir.OpaqueExpr, ir.AssignExpr, ir.IncDec)) or (
+        isinstance(n, ir.Un) and n.op in ("*", "&")) for n in walk(e))
+
+
+def _loop_is_structural(deps: Dependences, s: ir.For) -> bool:
+    """Written once around the items: bounds equal for all and safe to evaluate anywhere, no iteration skipped."""
+    bounds = (s.lo, s.hi, s.step)
+    return s.type is not None and not deps.expr(bounds) and not reads_memory(bounds) and not any(
+        isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body))
+
+
 def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: str) -> bool:
     """Whether a tile of this loop can be written: its bounds do not differ between a thread's items, no statement
     skips iterations, and every enclosing statement is structural too."""
@@ -446,15 +487,14 @@ def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: 
             if not inside:
                 continue
             if isinstance(s, ir.For):
-                ok = not (deps.expr(s.lo) | deps.expr(s.hi) | deps.expr(s.step)) and s.type is not None and not any(
-                    isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body))
+                ok = _loop_is_structural(deps, s)
                 return ok if s.label == label or not ok else find(s.body)
             if isinstance(s, ir.Block):
                 return find(s.body)
             if isinstance(s, ir.If):
                 varying = bool(deps.expr(s.cond))
                 sinks = not s.other and all(_pure_guard(logical, c) for c in conjuncts(s.cond))
-                if varying and not sinks:
+                if (varying and not sinks) or reads_memory(s.cond):
                     return False
                 return find(s.then) if any(n is inside[0] for n in walk(s.then)) else find(s.other)
             return False

@@ -8,6 +8,8 @@ from genome import ir
 from genome.expressions import evaluate
 from genome.logical import LogicalKernel
 from genome.lower.names import Names
+from genome.poly import Poly
+from genome.prove import implies
 from genome.schedule import AxisMap, Schedule
 
 
@@ -126,7 +128,10 @@ def grid(logical: LogicalKernel, schedule: Schedule, original: tuple[str, str, s
         return original
     sizes = ["1", "1", "1"]
     for i, a in enumerate(schedule.order):
-        sizes[i] = f"ceil_div({logical.axis(a).text}, {schedule.axis(a).extent})"
+        axis = logical.axis(a)
+        blocks = f"ceil_div({axis.text}, {schedule.axis(a).extent})"
+        # A guard like x < N - 1 may leave no point at all; a launch needs a block all the same.
+        sizes[i] = blocks if implies(logical.facts, axis.poly - Poly.const(1)) else f"max(1, {blocks})"
     return sizes[0], sizes[1], sizes[2]
 
 

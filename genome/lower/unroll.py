@@ -18,9 +18,17 @@ def constant_trip(loop: ir.For) -> tuple[int, int, int] | None:
     if not (isinstance(loop.lo, ir.IntLit) and isinstance(loop.hi, ir.IntLit) and isinstance(loop.step, ir.IntLit)):
         return None
     lo, hi, step = loop.lo.value, loop.hi.value, loop.step.value
+    if (step > 0) != (loop.cmp in ("<", "<=")):
+        return None  # away from its bound: an unsigned loop that ends by wrapping around
     values = {"<": range(lo, hi, step or 1), "<=": range(lo, hi + 1, step or 1), ">": range(lo, hi, step or 1),
               ">=": range(lo, hi - 1, step or 1)}[loop.cmp]
     return (lo, step, len(values)) if step else None
+
+
+def _value(n: int, t: ir.CType | None) -> ir.Expr:
+    """A value of the loop's variable, in its type: ``x - k`` is another number where k is unsigned."""
+    literal: ir.Expr = ir.IntLit(n) if n >= 0 else ir.Un("-", ir.IntLit(-n))
+    return literal if t is None or t.base == "int" else ir.Cast(replace(t, const=False), literal)
 
 
 def unroll_loop(loop: ir.For, u: Unroll, names: Names, *, loads_first: bool, arrays: Mapping[str, Array],
@@ -32,8 +40,8 @@ def unroll_loop(loop: ir.For, u: Unroll, names: Names, *, loads_first: bool, arr
         if trip is None:  # a tile whose tail is kept: the compiler may still unroll what it can
             return (replace(loop, unroll=0),)
         lo, step, n = trip
-        return _copies(loop.body, loop.var, [ir.IntLit(lo + j * step) for j in range(n)], names, loads_first, arrays,
-                       types)
+        return _copies(loop.body, loop.var, [_value(lo + j * step, loop.type) for j in range(n)], names, loads_first,
+                       arrays, types)
     f = u.factor
     trip = constant_trip(loop)
     values = [add(ir.Var(loop.var), ir.IntLit(j)) for j in range(f)]
