@@ -29,9 +29,11 @@ from evo.search.snapshot import AgentView, FrontView, Snapshot
 from evo.search.space import Expression, Space
 from evo.search.strategies import Strategy, load_strategy, strategies
 from genome.errors import InputError, Refusal
+from genome.gene import Gene
 from genome.program import Program
 from gpu.interface import Confirmation, Evaluator
 from gpu.records import Evaluation, Verdict
+from mutators.base import Direction
 from results.records import Candidate
 from surrogate.features import Vocabulary
 from surrogate.model import TreeEnsemble
@@ -157,7 +159,8 @@ class Engine:
         return make_individual(self.setup.objectives, r.key, r.genome, r.gain,
                                [_objective(o, r) for o in self.setup.objectives])
 
-    def _situation(self, member: Any) -> Situation:
+    def _situation(self, member: Any, genome: Sequence[Gene]) -> Situation:
+        """``genome`` is the member's own, or what one operation made of it within a proposal."""
         r = self.memory.records[member.key]
         assert r.evaluation is not None
         res = r.evaluation.resources
@@ -166,8 +169,16 @@ class Engine:
         fraction = -1.0
         if self.setup.limit_seconds > 0:
             fraction = self.setup.limit_seconds / _seconds(r.evaluation, self.setup.weights)
-        return Situation(r.features, r.gain, fraction, res.occupancy, res.registers, res.spill_bytes, len(r.genome),
-                         best=agent_best)
+        return Situation(r.features, r.gain, fraction, res.occupancy, res.registers, res.spill_bytes, len(genome),
+                         best=agent_best, applied=self._applied(genome))
+
+    def _applied(self, genome: Sequence[Gene]) -> dict[Direction, int]:
+        counts: dict[Direction, int] = {}
+        for g in genome:
+            d = self.space.directions.get(g.mutator)
+            if d is not None:
+                counts[d] = counts.get(d, 0) + 1
+        return counts
 
     # ------------------------------------------------------------------------------------------------- budget
     def elapsed(self) -> float:

@@ -124,7 +124,7 @@ class Screen:
         """By how much the ensemble understates its errors (at least 1), from the fresh predictions."""
         if len(self.errors) < ENOUGH:
             return 2.0
-        return max(1.0, float(np.sqrt(np.mean(np.square(self.errors)))))
+        return max(1.0, 1.4826 * float(np.median(np.abs(self.errors))))  # robust: a few surprises must not flood it
 
     # ----------------------------------------------------------------------------------------------- choosing
     def start_batch(self) -> None:
@@ -156,7 +156,7 @@ class Screen:
         self.debt -= free
         chosen = [choice(i, True) for i in range(free)]
         taken = [rows[i] for i in range(free)]
-        score = p * expected_improvement(mean, std * self.calibration, self.best)
+        score = value + p * 0.25 * std * self.calibration
         near: list[int] = []
         for i in (int(i) for i in np.argsort(-score, kind="stable") if i >= free):
             if len(chosen) == places:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evo.search.context import Situation, vector
+from evo.search.context import Situation, Vector, vector
 from evo.search.draws import Draws
 from evo.search.policy import BanditPolicy, Policy, UniformPolicy
 from evo.search.population import Population
@@ -14,6 +14,7 @@ from evo.search.space import Expression, Space
 from evo.search.strategies import Strategy, strategy_state
 from evo.search.variation import Draft, Variation
 
+CHAIN = 3  # operations in one proposal at most
 ATTEMPTS = 12  # drafts that may be refused or known before an agent passes
 
 
@@ -38,7 +39,7 @@ class Tally:
 
 
 class Agent:
-    """``situation`` tells how a member of the population looks to the policy."""
+    """``situation`` tells the policy how a member of the population looks with the genome of the second argument."""
 
     def __init__(self, strategy: Strategy, space: Space, objectives: tuple[str, ...], seed: int, *,
                  uniform: bool = False) -> None:
@@ -53,28 +54,44 @@ class Agent:
         self.stale = 0  # evaluations since its best improved
         self.last = ""  # its latest operation, for the display
 
-    def propose(self, known: Callable[[str], bool], situation: Callable[[Any], Situation],
+    def propose(self, known: Callable[[str], bool], situation: Callable[[Any, Any], Situation],
                 on_refusal: Callable[[Expression], None]) -> Proposal | None:
         """One new candidate, or None after ``ATTEMPTS`` drafts that were refused or known."""
         v = Variation(self.space, self.policy, self.population, self.draws, self.strategy.horizon)
         for _ in range(ATTEMPTS):
             parent = self.population.parent(self.draws, self.strategy.elitism)
-            draft = v.draft(parent, vector(situation(parent)))
-            if draft is None:
+            x = vector(situation(parent, parent))
+            made = self._step(v, parent, x, on_refusal)
+            while made is not None and made[0].operation.count("+") < CHAIN - 1 \
+                    and self.draws.uniform() < self.strategy.chain:
+                between = self.population.unmeasured(made[1].genome, parent)
+                more = self._step(v, between, vector(situation(parent, between)), on_refusal)
+                if more is None:
+                    break
+                made = made[0].then(more[0]), more[1]
+            if made is None:
                 continue
-            expression = self.space.express(draft.genome)
-            if expression.refusals:
-                on_refusal(expression)
-            lost = draft.length >= 0 and len(expression.genome) < draft.length
-            if lost:
-                self.policy.refused(draft.trace)
-                continue
+            draft, expression = made
             if known(expression.key):
                 self.policy.refused(draft.trace, 0.3)
                 continue
             self.last = draft.operation
             return Proposal(self.name, draft, expression)
         return None
+
+    def _step(self, v: Variation, parent: Any, x: Vector,
+              on_refusal: Callable[[Expression], None]) -> tuple[Draft, Expression] | None:
+        """One operation, expressed; None (and a lesson) where it does not apply or its gene is refused."""
+        draft = v.draft(parent, x)
+        if draft is None:
+            return None
+        expression = self.space.express(draft.genome)
+        if expression.refusals:
+            on_refusal(expression)
+        if draft.length >= 0 and len(expression.genome) < draft.length:
+            self.policy.refused(draft.trace)
+            return None
+        return draft, expression
 
     def state(self) -> dict[str, Any]:
         return {"strategy": strategy_state(self.strategy), "draws": self.draws.state(),

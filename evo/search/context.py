@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mutators.base import Direction
 
 SCHEMA = 1
 KINDS = ("axis", "array", "loop")
@@ -30,7 +32,8 @@ class Situation:
     spill_bytes: float = 0.0
     length: int = 0
     horizon: int = 16
-    best: float = 0.0  # the agent's best gain
+    best: float = 0.0  # the best gain so far
+    applied: Mapping[Direction, int] = field(default_factory=dict)  # genes by direction
 
 
 def _first(features: Mapping[str, float], *names: str) -> float | None:
@@ -68,8 +71,9 @@ TERMS: tuple[tuple[str, Callable[[Situation], float]], ...] = (
     ("intensity", lambda s: _log(_first(s.features, "intensity"), 3.0, 3.0)),
     ("length", lambda s: 2.0 * s.length / max(s.horizon, 1) - 1.0),
 )
+APPLIED_TERMS = tuple(f"applied {d.value}" for d in Direction)
 SITE_TERMS = tuple(f"site {k}" for k in KINDS)
-NAMES = tuple(n for n, _ in TERMS) + SITE_TERMS
+NAMES = tuple(n for n, _ in TERMS) + APPLIED_TERMS + SITE_TERMS
 SIZE = len(NAMES)
 
 Vector = NDArray[np.float64]
@@ -79,6 +83,7 @@ def vector(situation: Situation, kind: str = "") -> Vector:
     """The context of a decision in ``situation``, of shape (SIZE,); ``kind`` is the site's where there is one."""
     out = np.zeros(SIZE)
     out[: len(TERMS)] = [f(situation) for _, f in TERMS]
+    out[len(TERMS) : SIZE - len(KINDS)] = [math.tanh(situation.applied.get(d, 0) / 2.0) for d in Direction]
     return at_site(out, kind)
 
 
@@ -87,5 +92,5 @@ def at_site(context: Vector, kind: str) -> Vector:
     if kind not in KINDS:
         return context
     out = context.copy()
-    out[len(TERMS) + KINDS.index(kind)] = 1.0
+    out[SIZE - len(KINDS) + KINDS.index(kind)] = 1.0
     return out

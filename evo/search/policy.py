@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from evo.search import context
 from evo.search.context import Vector
 from evo.search.draws import Draws
@@ -48,7 +50,6 @@ class Trace:
 
     @staticmethod
     def load(state: Mapping[str, Any]) -> Trace:
-        import numpy as np
         return Trace(tuple(Option(n, np.asarray(x)) for n, x in state["arms"]),
                      tuple(ValueChoice(s, _value(v), tuple(_value(w) for w in ws)) for s, v, ws in state["values"]))
 
@@ -102,7 +103,8 @@ class UniformPolicy:
         del state
 
 
-LEGALITY_PRICE = 0.6  # reward that certain refusal costs an arm: refusals are free, the time to find them is not
+LOSS = 0.25  # what a loss weighs against a gain: a bad child costs one evaluation, however bad it is
+LEGALITY_PRICE = 0.3  # reward that certain refusal costs an arm: refusals are free, the time to find them is not
 
 
 class BanditPolicy:
@@ -114,7 +116,7 @@ class BanditPolicy:
         self.priors = dict(priors or {})
         self.temperature, self.discount, self.size = temperature, discount, size
         self.arms: dict[str, LinearPosterior] = {}
-        self.legal: dict[str, list[float]] = {}  # arm -> [led to a new candidate, did not]
+        self.legal: dict[str, LinearPosterior] = {}  # arm -> does it lead to a new candidate (1) or not (0)
         self.values = ValueModel()
         self.clock = 0
 
@@ -136,37 +138,41 @@ class BanditPolicy:
             if theta is None:
                 theta = self._arm(o.name).sample(draws.normal(self.size), self.temperature, self.clock)
                 thetas[o.name] = theta
-            score = float(theta @ o.context) - LEGALITY_PRICE * (1.0 - self.legality(o.name))
+            score = float(theta @ o.context) - LEGALITY_PRICE * (1.0 - self.legality(o))
             if (score, tie := draws.uniform()) > top:
                 best, top = i, (score, tie)
         return best
 
-    def legality(self, name: str) -> float:
-        yes, no = self.legal.get(name, (0.0, 0.0))
-        return (2.0 + yes) / (3.0 + yes + no)
+    def legality(self, option: Option) -> float:
+        """Estimated chance that the arm, in this context, gives a new candidate."""
+        seen = self.legal.get(option.name)
+        return 1.0 if seen is None else min(1.0, max(0.0, seen.mean(option.context, self.clock)))
+
+    def _count(self, option: Option, target: float, weight: float) -> None:
+        seen = self.legal.get(option.name)
+        if seen is None:
+            seen = self.legal[option.name] = LinearPosterior(self.size, prior=1.0, discount=self.discount)
+        seen.learn(option.context, target, self.clock, weight)
 
     def value(self, slot: str, values: Sequence[ParamValue], draws: Draws) -> ParamValue:
         return self.values.choose(slot, values, draws, self.temperature)
 
     def learn(self, trace: Trace, reward: float, weight: float = 1.0) -> None:
         self.clock += 1
+        reward = reward if reward > 0 else LOSS * reward
         for a in trace.arms:
             self._arm(a.name).learn(a.context, reward, self.clock, weight)
-            self._count(a.name, 0, weight)
+            if a.name in self.legal:
+                self._count(a, 1.0, weight)
         for v in trace.values:
             self.values.learn(v.slot, v.value, v.values, reward)
 
     def refused(self, trace: Trace, weight: float = 1.0) -> None:
-        for a in trace.arms:
-            self._count(a.name, 1, weight)
+        """Blames the last and most specific decision, not the direction that it served."""
+        if trace.arms:
+            self._count(trace.arms[-1], 0.0, weight)
         for v in trace.values:
             self.values.refused(v.slot, v.value, weight)
-
-    def _count(self, name: str, which: int, weight: float) -> None:
-        counts = self.legal.setdefault(name, [0.0, 0.0])
-        counts[0] *= 0.98
-        counts[1] *= 0.98
-        counts[which] += weight
 
     def credit(self, trace: Trace, bonus: float) -> None:
         for a in trace.arms:
@@ -174,7 +180,7 @@ class BanditPolicy:
 
     def state(self) -> dict[str, Any]:
         return {"kind": "bandit", "schema": context.SCHEMA, "clock": self.clock, "temperature": self.temperature,
-                "priors": self.priors, "legal": {k: list(v) for k, v in self.legal.items()},
+                "priors": self.priors, "legal": {n: a.state() for n, a in self.legal.items()},
                 "arms": {n: a.state() for n, a in self.arms.items()}, "values": self.values.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -183,7 +189,10 @@ class BanditPolicy:
             raise ValueError("policy state of another kind or schema")
         self.clock, self.temperature = state["clock"], state["temperature"]
         self.priors = dict(state["priors"])
-        self.legal = {k: list(v) for k, v in state["legal"].items()}
+        self.legal = {}
+        for name, s in state["legal"].items():
+            self.legal[name] = LinearPosterior(self.size, discount=self.discount)
+            self.legal[name].restore(s)
         self.arms = {}
         for name, s in state["arms"].items():
             self._arm(name).restore(s)

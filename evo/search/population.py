@@ -105,6 +105,10 @@ class Population:
                 return draws.choice(young)
         return ranked[min(draws.below(len(ranked)) for _ in range(3))]
 
+    def unmeasured(self, genome: Genome, parent: Any) -> Any:
+        """A stand-in between two operations of one proposal: the parent's key and gain with another genome."""
+        return make_individual(self.objectives, parent.key, genome, parent.gain, parent.fitness.values)
+
     def mate(self, draws: Draws, other: Any) -> Any | None:
         pool = [m for m in self.members if m.key != other.key]
         return min(draws.sample(pool, 2), key=lambda m: -m.gain) if pool else None

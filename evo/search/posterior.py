@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 NOISE_WEIGHT = 8.0
+PATIENCE = 12  # steps of the clock that reading may lag behind: each fading costs a factorisation
 
 
 class LinearPosterior:
@@ -38,8 +39,8 @@ class LinearPosterior:
         self._mean: Vector | None = None
         self._factor: Vector | None = None
 
-    def _fade(self, clock: int) -> None:
-        if clock > self.clock:
+    def _fade(self, clock: int, patience: int = 0) -> None:
+        if clock > self.clock + patience:
             g = self.discount ** (clock - self.clock)
             self.s *= g
             self.r *= g
@@ -63,18 +64,18 @@ class LinearPosterior:
         return self._mean, self._factor
 
     def mean(self, x: Vector, clock: int = 0) -> float:
-        self._fade(clock)
+        self._fade(clock, PATIENCE)
         return float(x @ self._solve()[0])
 
     def std(self, x: Vector, clock: int = 0) -> float:
         """Standard deviation of ``x . theta`` (the noise not included)."""
-        self._fade(clock)
+        self._fade(clock, PATIENCE)
         w = self._solve()[1] @ x
         return float(np.sqrt(w @ w))
 
     def sample(self, normal: Vector, scale: float = 1.0, clock: int = 0) -> Vector:
         """A draw of theta, made from a standard normal vector; ``scale`` is the exploration temperature."""
-        self._fade(clock)
+        self._fade(clock, PATIENCE)
         mean, factor = self._solve()
         return np.asarray(mean + scale * (normal @ factor))
 

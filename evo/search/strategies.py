@@ -17,7 +17,8 @@ from mutators.base import Direction
 class Strategy:
     """``directions``, ``mutators`` and ``operations`` hold prior mean rewards (0 is neutral, 0.3 a strong leaning);
     ``temperature`` scales exploration; ``horizon`` is the longest genome it builds; ``sketches`` the prior for
-    starting from a sketch; ``elitism`` the share of parents that are the agent's best."""
+    starting from a sketch; ``elitism`` the share of parents that are the agent's best;
+    ``chain`` the chance that one more operation follows in the same proposal (what pays only together)."""
 
     name: str
     summary: str = ""
@@ -28,6 +29,7 @@ class Strategy:
     horizon: int = 12
     sketches: float = 0.1
     elitism: float = 0.4
+    chain: float = 0.3
 
     def priors(self) -> dict[str, float]:
         """The prior mean rewards by the policy's arm names."""

@@ -17,6 +17,7 @@ from genome.gene import ParamValue
 SHARE = 0.35
 PRIOR_WEIGHT = 1.0  # observations that the prior is worth
 NOISE = 0.35  # spread of one observation
+LEGALITY = 0.3  # what certain legality is worth against certain refusal
 
 
 class ValueModel:
@@ -38,10 +39,10 @@ class ValueModel:
         weight = sum(c[0] for c in cells)
         return sum(c[1] for c in cells) / (weight + PRIOR_WEIGHT)
 
-    def legality(self, slot: str, value: ParamValue) -> float:
-        """Mean of a Beta(2, 1) posterior that a gene with this value is not refused."""
-        c = self.table.get(slot, {}).get(self._name(value))
-        return 2 / 3 if c is None else (2.0 + c[2]) / (3.0 + c[2] + c[3])
+    def legality(self, slot: str, value: ParamValue, draws: Draws) -> float:
+        """A draw from the Beta(2 + legal, 1 + refused) posterior that a gene with this value is not refused."""
+        c = self.table.get(slot, {}).get(self._name(value), (0.0, 0.0, 0.0, 0.0))
+        return draws.py.betavariate(2.0 + c[2], 1.0 + c[3])
 
     def choose(self, slot: str, values: Sequence[ParamValue], draws: Draws, temperature: float = 1.0) -> ParamValue:
         """Thompson sampling over the values; a value that tends to be refused is discounted by its legality."""
@@ -55,7 +56,7 @@ class ValueModel:
             weight = c[0] + PRIOR_WEIGHT
             score = (c[1] + PRIOR_WEIGHT * centre) / weight
             score += temperature * self.spread / math.sqrt(weight) * draws.gauss()
-            score -= self.spread * (2 / 3 - self.legality(slot, v)) * 3
+            score += LEGALITY * self.legality(slot, v, draws)
             if score > best_score:
                 best, best_score = v, score
         return best
@@ -71,6 +72,9 @@ class ValueModel:
             c[1] += w * reward
 
     def refused(self, slot: str, value: ParamValue, weight: float = 1.0) -> None:
+        for c in self.table.get(slot, {}).values():
+            c[2] *= self.discount
+            c[3] *= self.discount
         self._cell(slot, value)[3] += weight
 
     def state(self) -> dict[str, Any]:

@@ -31,6 +31,12 @@ class Draft:
     trace: Trace
     length: int = -1  # the effective genome must keep this length; -1: may lose refused genes
 
+    def then(self, other: Draft) -> Draft:
+        """Two operations in one proposal; the intermediate genome is not measured."""
+        parents = tuple(dict.fromkeys(self.parents + other.parents))
+        trace = Trace(self.trace.arms + other.trace.arms, self.trace.values + other.trace.values)
+        return Draft(other.genome, parents, f"{self.operation}+{other.operation}", trace, other.length)
+
 
 class Variation:
     """Binds the operators to one agent's space, policy and randomness for the time of one proposal."""
@@ -113,11 +119,20 @@ class Variation:
         return ""
 
 
+def put(genome: Genome, gene: Gene) -> Genome:
+    """One gene per mutator and site: it takes the place of an earlier one, or the end."""
+    for i, g in enumerate(genome):
+        if (g.mutator, g.site) == (gene.mutator, gene.site):
+            return (*genome[:i], gene, *genome[i + 1:])
+    return (*genome, gene)
+
+
 def append(v: Variation, parent: Any, x: Vector) -> Draft | None:
     made = v.gene(v.space.express(tuple(parent)), x)
     if made is None:
         return None
-    return Draft((*parent, made[0]), (parent.key,), "append", made[1], len(parent) + 1)
+    genome = put(tuple(parent), made[0])
+    return Draft(genome, (parent.key,), "append", made[1], len(genome))
 
 
 def sketch(v: Variation, parent: Any, x: Vector) -> Draft | None:
@@ -131,7 +146,10 @@ def replace(v: Variation, parent: Any, x: Vector) -> Draft | None:
     made = v.gene(v.space.express(tuple(parent[:i])), x)
     if made is None:
         return None
-    return Draft((*parent[:i], made[0], *parent[i + 1:]), (parent.key,), "replace", made[1])
+    genome: Genome = tuple(parent[:i])
+    for g in (made[0], *parent[i + 1:]):
+        genome = put(genome, g)
+    return Draft(genome, (parent.key,), "replace", made[1])
 
 
 def reparameterise(v: Variation, parent: Any, x: Vector) -> Draft | None:
@@ -146,7 +164,7 @@ def reparameterise(v: Variation, parent: Any, x: Vector) -> Draft | None:
     genes = list(parent)
     values: list[ValueChoice] = []
     for i in picked:
-        at = v.space.express(tuple(genes[:i]))
+        at = v.space.express(tuple(parent[:i]))  # legal as it stands; a changed head might lack the site
         gene = genes[i]
         domain = v.space.domain(at, gene.mutator, gene.site)
         names = [n for n, d in domain.items() if len(d) > 1]
@@ -189,8 +207,10 @@ def splice(v: Variation, parent: Any, x: Vector) -> Draft | None:
     if other is None or len(other) == 0:
         return None
     head, tail = v.draws.below(len(parent) + 1), v.draws.below(len(other))
-    genome = (*parent[:head], *other[tail:])
-    return Draft(tuple(genome[: v.horizon]), (parent.key, other.key), "splice", Trace())
+    genome: Genome = tuple(parent[:head])
+    for g in other[tail:]:
+        genome = put(genome, g)
+    return Draft(genome[: v.horizon], (parent.key, other.key), "splice", Trace())
 
 
 def exchange(v: Variation, parent: Any, x: Vector) -> Draft | None:

@@ -168,7 +168,8 @@ class Landscape:
         return Expression(effective, genome_key(effective), tuple(refused), features(s), s)
 
     def places(self, at: Expression) -> Sequence[Place]:
-        return [Place(m, site, kind, d) for m, d in self.directions.items() for site, kind in SITES[m]]
+        return [Place(m, site, kind, d) for m, d in self.directions.items() for site, kind in SITES[m]
+                if m != "UseSharedMemory" or at.state.tile]
 
     def domain(self, at: Expression, mutator: str, site: str) -> Mapping[str, Sequence[ParamValue]]:
         return VALUES[mutator]
