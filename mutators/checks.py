@@ -30,7 +30,7 @@ def integer(params: Mapping[str, ParamValue], name: str, low: int, high: int) ->
 
 def choice(params: Mapping[str, ParamValue], name: str, allowed: Sequence[ParamValue]) -> ParamValue:
     value = params.get(name)
-    if value is None or value not in allowed:
+    if value is None or not any(value == a and type(value) is type(a) for a in allowed):  # 2.0 is no integer
         raise Refusal("bad-parameter", f"{name} = {value!r} is none of {', '.join(map(repr, allowed))}")
     return value
 
