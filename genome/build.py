@@ -64,6 +64,7 @@ class _Builder:
         self.arrays: dict[str, Array] = {}
         self.param_facts: tuple[Poly, ...] = ()
         self.assumptions: tuple[str, ...] = ()
+        self.unbounded: set[str] = set()  # axes of unknown extent: their points stay where the launch puts them
 
     def build(self) -> LogicalKernel:
         written = _written_names(self.kernel.body)
@@ -176,6 +177,7 @@ class _Builder:
             self.blockers.append(Refusal(
                 "extent-unknown", f"no guard bounds the {name} coordinate and the grid '{grid}' uses sizes that are no "
                 "parameters of the kernel, so the points past the launch cannot be masked"))
+            self.unbounded.add(name)
             extent = ir.IntLit(0)
         poly = from_expr(extent, self.polys.get) or Poly.sym(f"#{name}")
         return Axis(name, threads, extent, covered, poly, False)
@@ -223,7 +225,7 @@ class _Builder:
     def _mask(self, body: tuple[ir.Stmt, ...], axes: list[Axis]) -> tuple[ir.Stmt, ...]:
         """Points outside the launch of an axis without a guard get one: other mappings may cover more."""
         for a in axes:
-            if not a.guarded:
+            if not a.guarded and a.name not in self.unbounded:
                 cast = ir.Cast(ir.INT, ir.Coord(a.name))
                 body = (ir.If(ir.Bin("<", cast, a.extent), body),)
         return body
@@ -330,6 +332,11 @@ class _Builder:
             self.arrays[name] = replace(array, read=read, written=written, role=role)
 
     # --------------------------------------------------------------------------------------- blockers
+    def _is_global(self, target: ir.Expr) -> bool:
+        """Whether an assignment's target is neither a parameter nor declared in the kernel."""
+        name = root(target)
+        return name is not None and name not in self.types
+
     def _find_blockers(self, axes: list[Axis]) -> None:
         seen: set[str] = set()
 
@@ -350,6 +357,8 @@ class _Builder:
                     block("own-shared-memory", f"the kernel uses shared memory of its own ({name})", loc)
                 case ir.Decl(type=t, name=name) if t.pointer:
                     block("local-pointer", f"{name} is a pointer that could not be turned into a subscript", loc)
+                case ir.Assign(target=t) | ir.AssignExpr(target=t) | ir.IncDec(target=t) if self._is_global(t):
+                    block("global-written", f"{root(t)} is a variable of the file, which other threads see", loc)
                 case ir.Decl(space="static", name=name):
                     block("static-variable", f"{name} outlives a thread", loc)
                 case ir.Opaque(reason=r) | ir.OpaqueExpr(reason=r):
@@ -360,6 +369,9 @@ class _Builder:
                     block("call-with-effects", f"{f} may read or write memory, or exchange data between threads", loc)
                 case ir.Un(op="*"):
                     block("pointer-dereference", "a pointer is dereferenced in a form that is not a subscript", loc)
+        for n in walk(self.kernel.body):
+            if isinstance(n, ir.Decl) and n.type.volatile:
+                block("volatile", f"{n.name} is volatile", n.loc)
         for p in self.kernel.params:
             if p.type.volatile:
                 block("volatile", f"{p.name} is volatile", p.loc)

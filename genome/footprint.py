@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from genome import ir
@@ -205,16 +205,30 @@ def _check_uniform(logical: LogicalKernel, label: str) -> None:
             if not uniform(logical, e):
                 raise Refusal("stage-loop-not-uniform", f"the bounds of loop {name} differ between the threads of a "
                               "block, so a barrier inside it is illegal", node.loc)
-    for cond in info.conditions:
-        for c in conjuncts(cond):
-            if isinstance(c, ir.Un) and c.op == "!":
-                raise Refusal("stage-under-else", f"loop {label} runs in the else branch of a condition", info.node.loc)
-            if not sinkable(logical, c):
-                raise Refusal("stage-guard-not-sinkable", f"loop {label} runs under a condition that depends on data",
-                              info.node.loc)
+    for branch in _branches(logical.body, label):
+        if uniform(logical, branch.cond):
+            continue
+        if branch.other:
+            raise Refusal("stage-under-else", f"loop {label} runs in one branch of a condition that has two and "
+                          "differs between the threads of a block", info.node.loc)
+        if not all(sinkable(logical, c) for c in conjuncts(branch.cond)):
+            raise Refusal("stage-guard-not-sinkable", f"loop {label} runs under a condition that depends on data",
+                          info.node.loc)
     if not _reached_by_canonical_nesting(logical, label):
         raise Refusal("stage-inside-other-loop", f"loop {label} is inside a loop whose trip count is not understood",
                       info.node.loc)
+
+
+def _branches(stmts: tuple[ir.Stmt, ...], label: str) -> Iterator[ir.If]:
+    """The conditions around a loop, outermost first."""
+    for s in stmts:
+        if not any(isinstance(n, ir.For) and n.label == label for n in walk(s)):
+            continue
+        if isinstance(s, ir.If):
+            yield s
+            yield from _branches(s.then + s.other, label)
+        elif isinstance(s, (ir.For, ir.Loop, ir.Block)) and not (isinstance(s, ir.For) and s.label == label):
+            yield from _branches(s.body, label)
 
 
 def _reached_by_canonical_nesting(logical: LogicalKernel, label: str) -> bool:
@@ -260,9 +274,13 @@ def _counts(
             counts[label] = partial[label]
             continue
         lo, hi = from_expr(node.lo, logical.resolve), from_expr(node.hi, logical.resolve)
-        if lo is None or hi is None or node.cmp not in ("<", "<=") or not isinstance(node.step, ir.IntLit):
+        if lo is None or hi is None or node.cmp not in ("<", "<=") or not isinstance(node.step, ir.IntLit) \
+                or node.step.value <= 0:
             raise Refusal("stage-loop-bounds", f"the bounds of loop {label} are not understood", node.loc)
         span = hi - lo if node.cmp == "<" else hi - lo + Poly.const(1)
+        if lo.symbols & loops:
+            raise Refusal("stage-loop-start-varies", f"loop {label} starts where a loop around it says, so the "
+                          f"footprint of {group.array} is not one box", node.loc)
         if not span.is_constant or not uniform(logical, node.lo):
             raise Refusal("stage-footprint-not-constant", f"loop {label} has no constant trip count, so the footprint "
                           f"of {group.array} has no constant size: tile {label} first", node.loc)

@@ -48,6 +48,14 @@ class ReorderInstructions:
         if not all(isinstance(s, (ir.Decl, ir.Assign)) for s in node.body) or any(m.items > 1
                                                                                 for _, m in state.schedule.axes):
             raise Refusal("reorder-not-straight-line", f"the body of loop {site} is not straight-line code", node.loc)
+        for n in walk(node.body):
+            if (isinstance(n, ir.Call) and n.func not in logical.pure) or isinstance(n, (ir.OpaqueExpr, ir.Un)) and (
+                    isinstance(n, ir.OpaqueExpr) or n.op in ("*", "&")):
+                raise Refusal("reorder-effects", f"loop {site} calls functions with effects or uses pointers, which "
+                              "loads must not pass", n.loc)
+        for b in logical.blockers:
+            if b.code in ("local-pointer", "pointer-escapes", "volatile"):
+                raise Refusal("reorder-effects", f"{b.reason}: loads must not pass what it may write", b.loc)
         self._check_disjoint(state, node.body)
         return state.disjoint()
 

@@ -8,12 +8,11 @@ from itertools import product
 
 from genome import ir
 from genome.errors import Refusal
-from genome.facts import integer_type
 from genome.gene import ParamValue
 from genome.independence import same_element
 from genome.logical import LogicalKernel
 from genome.lower.lowering import tiled_loop_is_structural
-from genome.poly import Poly, coord_symbol
+from genome.poly import INTEGER_BASES, Poly, coord_symbol
 from genome.prove import empty
 from genome.schedule import Tile
 from genome.scheduled import Scheduled
@@ -74,8 +73,10 @@ class TileLoops:
             unit_step(node, "tile-loop-not-unit-step")
             simple_bounds(logical, node, "tile-bound-not-simple")
             not_in_opaque(node)
-            if integer_type(ir.Var(node.var), logical.types) is None:
-                raise Refusal("tile-loop-type", f"{node.var} is no integer", node.loc)
+            kind = node.type.base if node.type is not None else ""
+            if INTEGER_BASES.get(kind, (0, False))[0] < 32:
+                raise Refusal("tile-loop-type", f"{node.var} is of type {kind}: counting in steps of a tile could "
+                              "overflow it", node.loc)
             if not tiled_loop_is_structural(logical, state.schedule, label):
                 raise Refusal("tile-loop-varies", f"loop {label} runs a different number of times for the points of "
                               "one thread, skips iterations, or sits inside code that does", node.loc)

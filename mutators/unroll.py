@@ -64,6 +64,8 @@ class UnrollLoop:
         not_in_opaque(node)
         if any(isinstance(n, ir.Loop) or (isinstance(n, ir.Opaque) and ":" in n.text) for n in walk(node.body)):
             raise Refusal("unroll-body", f"loop {label} holds a loop or label that cannot be copied", node.loc)
+        if node.type is None:
+            raise Refusal("loop-variable-outlives-loop", f"{node.var} is declared before its loop", node.loc)
         if mode == "full":
             trips = tile.sizes[tile.loops.index(label)] if tile is not None else None
             if trips is None:
