@@ -1,0 +1,12 @@
+// A grid larger than needed.
+__global__ void grid_larger(const float* A, float* C, int N)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (x < N) {
+        float s = 0.0f;
+        for (int j = 0; j < 5; ++j)
+            s += A[x] * (float)j;
+        C[x] = s;
+    }
+}
