@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
-from evo.search.options import Options
-from evo.search import gains
+from evo.search import gains, persist, view
 from evo.search.agents import Agent, Proposal
 from evo.search.arena import Arena
 from evo.search.context import Situation
@@ -22,89 +19,25 @@ from evo.search.draws import Draws
 from evo.search.finish import Finish, confirm_best
 from evo.search.interrupt import stop_on_signals
 from evo.search.memory import BASELINE, Memory, Record
-from evo.search.policy import Trace
-from evo.search.population import make_individual
-from evo.search.reward import Outcome, Reward, Step, Weights, lineage_shares, potential, reward
-from evo.search.snapshot import AgentView, FrontView, Snapshot
-from evo.search.space import Expression, Space
-from evo.search.strategies import Strategy, load_strategy, strategies
+from evo.search.options import Options
+from evo.search.reward import Step, lineage_shares, potential
+from evo.search.setup import Display, RunResult, RunStore, Setup
+from evo.search.space import Expression
+from evo.search.strategies import Strategy, strategies
 from genome.errors import InputError, Refusal
 from genome.gene import Gene
 from genome.program import Program
-from gpu.interface import Confirmation, Evaluator
+from gpu.interface import Evaluator
 from gpu.records import Evaluation, Verdict
-from mutators.base import Direction
 from results.records import Candidate
 from surrogate.features import Vocabulary
 from surrogate.model import TreeEnsemble
 from surrogate.screen import Choice, Screen
 
-STATE = "search"
+__all__ = ["Engine", "RunResult", "Setup", "run"]
+
 SAVE_EVERY = 20.0  # seconds between saved states
 DRAIN = 20.0  # seconds that measurements in flight get at the end, at most
-
-
-class Display(Protocol):
-    def update(self, snapshot: Snapshot) -> None: ...
-
-    def message(self, text: str) -> None: ...
-
-
-class RunStore(Protocol):
-    """The part of :class:`results.store.Store` that the engine uses."""
-
-    def add_candidate(self, c: Candidate) -> None: ...
-
-    def set_evaluation(self, e: Evaluation) -> None: ...
-
-    def add_confirmation(self, key: str, confirmation: Confirmation) -> None: ...
-
-    def add_refusal(self, agent: str, gene: str, code: str, reason: str, line: int = 0) -> None: ...
-
-    def event(self, kind: str, data: dict[str, Any]) -> None: ...
-
-    def save_state(self, name: str, data: bytes | str) -> None: ...
-
-    def load_state(self, name: str) -> bytes | str | None: ...
-
-    def set_status(self, status: str) -> None: ...
-
-    def elapsed(self) -> float: ...
-
-    def candidates(self) -> list[Candidate]: ...
-
-    def evaluations(self) -> list[Evaluation]: ...
-
-
-@dataclass(frozen=True)
-class Setup:
-    """The problem as the search sees it. ``weights`` of the tune sizes in order; ``limit_seconds`` is the time of the
-    device's roofline for the problem (0: unknown), weighted like the medians."""
-
-    space: Space
-    evaluator: Evaluator
-    weights: tuple[float, ...] = (1.0,)
-    objectives: tuple[str, ...] = ("latency", "registers")
-    reward: Reward = reward
-    reward_weights: Weights = field(default_factory=Weights)
-    strategies: tuple[Strategy, ...] = ()  # empty: the named ones
-    limit_seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """``champion`` is the confirmed one's key, None when nothing beat the baseline (``best`` is then the best that
-    was measured, if any)."""
-
-    champion: str | None
-    best: str | None
-    speedup: float  # the champion's, from its confirmation; 1.0 without one
-    confirmation: Confirmation | None
-    evaluations: int
-    verdicts: dict[Verdict, int]
-    seconds: float
-    interrupted: bool
-    reason: str  # why the search ended
 
 
 def run(setup: Setup, options: Options, display: Display, store: RunStore, *, resume: bool = False,
@@ -133,6 +66,7 @@ class Engine:
         self.backlog: deque[tuple[Proposal, Choice]] = deque()
         self.flying: dict[str, Record] = {}
         self.submitted = 0
+        self.judged = 0  # evaluations filed, the baseline's included
         self.serial = 0
         self.champion: Record | None = None
         self.announced = ""  # key of the champion that the evaluator knows
@@ -145,40 +79,19 @@ class Engine:
     # --------------------------------------------------------------------------------------------------- parts
     def _arena(self) -> Arena:
         chosen = self.setup.strategies or strategies(self.options.agents)
-        return Arena([self._spawn(s) for s in chosen], Draws(self.options.seed, "arena"), self._spawn)
+        return Arena([self.spawn(s) for s in chosen], Draws(self.options.seed, "arena"), self.spawn)
 
-    def _spawn(self, strategy: Strategy) -> Agent:
+    def spawn(self, strategy: Strategy) -> Agent:
         agent = Agent(strategy, self.space, self.setup.objectives, self.options.seed,
                       uniform=self.options.policy == "uniform")
         if BASELINE in self.memory.records:
-            agent.population.add(self._member(self.memory.baseline))
+            agent.population.add(view.member(self.setup.objectives, self.memory.baseline))
         return agent
 
-    def _member(self, r: Record) -> Any:
-        assert r.evaluation is not None
-        return make_individual(self.setup.objectives, r.key, r.genome, r.gain,
-                               [_objective(o, r) for o in self.setup.objectives])
-
     def _situation(self, member: Any, genome: Sequence[Gene]) -> Situation:
-        """``genome`` is the member's own, or what one operation made of it within a proposal."""
-        r = self.memory.records[member.key]
-        assert r.evaluation is not None
-        res = r.evaluation.resources
-        agent_best = max((a.population.best.gain for a in self.arena.agents if a.population.best is not None),
-                         default=0.0)
-        fraction = -1.0
-        if self.setup.limit_seconds > 0:
-            fraction = self.setup.limit_seconds / _seconds(r.evaluation, self.setup.weights)
-        return Situation(r.features, r.gain, fraction, res.occupancy, res.registers, res.spill_bytes, len(genome),
-                         best=agent_best, applied=self._applied(genome))
-
-    def _applied(self, genome: Sequence[Gene]) -> dict[Direction, int]:
-        counts: dict[Direction, int] = {}
-        for g in genome:
-            d = self.space.directions.get(g.mutator)
-            if d is not None:
-                counts[d] = counts.get(d, 0) + 1
-        return counts
+        return view.situation(
+            self.memory.records[member.key], genome, best=max(a.best for a in self.arena.agents),
+            limit_seconds=self.setup.limit_seconds, weights=self.memory.weights, directions=self.space.directions)
 
     # ------------------------------------------------------------------------------------------------- budget
     def elapsed(self) -> float:
@@ -201,10 +114,7 @@ class Engine:
 
     # ---------------------------------------------------------------------------------------------------- run
     def run(self, resume: bool) -> RunResult:
-        if resume:
-            self._resume()
-        else:
-            self._gate()
+        self._gate(resume)
         self.phase = "search"
         reason = self._search()
         self._drain()
@@ -221,37 +131,45 @@ class Engine:
                          finish.confirmation, self.submitted, dict(self.memory.counts), self.elapsed(), interrupted,
                          reason)
 
-    def _gate(self) -> None:
+    def _gate(self, resume: bool) -> None:
+        """Checks and times the baseline. A resumed run keeps its first measurement of it, which all gains refer to."""
         self.display.message("checking the baseline")
-        expression = self.space.express(())
-        program = self.space.program(expression)
-        self.store.add_candidate(self._candidate(BASELINE, "", (), "baseline", expression, program, None))
+        if resume:
+            self.before = self.store.elapsed()
+            self.store.set_status("running")
+        else:
+            expression = self.space.express(())
+            self.store.add_candidate(self._candidate(BASELINE, "", (), "baseline", expression,
+                                                     self.space.program(expression), None))
         start = self.clock()
         report = self.evaluator.gate()
         self.gate_seconds = self.clock() - start
-        e = report.evaluation
-        e = Evaluation(BASELINE, e.verdict, e.reason, e.resources, e.timings, e.check_timings, e.max_error,
-                       e.device_seconds, e.log)
+        e = replace(report.evaluation, key=BASELINE)
         if not gains.timed(e):
             raise InputError(f"the baseline was not timed: {e.verdict.value} {e.reason}".rstrip())
-        self.store.set_evaluation(e)
         self.store.event("gate", {"seconds": self.gate_seconds, "deterministic": report.deterministic,
-                                  "spread": report.spread, "notes": list(report.notes)})
+                                  "spread": report.spread, "notes": list(report.notes),
+                                  "median": view.seconds(e, self.memory.weights)})
         for note in report.notes:
             self.display.message(note)
-        self._seed_baseline(e, expression, program)
+        if resume:
+            persist.resume(self)
+        else:
+            self.store.set_evaluation(e)
+            self.seed_baseline(e)
 
-    def _seed_baseline(self, e: Evaluation, expression: Expression, program: Program) -> None:
-        base = Record(BASELINE, "", (), "baseline", (), expression.key, expression.features,
-                      program_key=program.key, row=self.vocabulary.row(expression.features, ()))
+    def seed_baseline(self, e: Evaluation) -> None:
+        """The baseline becomes everybody's first member and the model's first row."""
+        x = self.space.express(())
+        base = Record(BASELINE, "", (), "baseline", (), x.key, x.features, program_key=self.space.program(x).key,
+                      row=self.vocabulary.row(x.features, ()))
         self.memory.add(base)
-        self.memory.judge(base, e, 0.0)
-        base.outcome = Outcome(Verdict.OK, gains.medians(e), gains.spread(e), e.resources.spill_bytes, 0.0,
-                               potential(expression.features, expression.features))
+        self.memory.judge(base, e, potential(x.features, x.features))
+        self.judged += 1
         if self.screen is not None:
             self.screen.learn(base.row, 0.0, True)
         for a in self.arena.agents:
-            a.population.add(self._member(base))
+            a.population.add(view.member(self.setup.objectives, base))
 
     def _search(self) -> str:
         """Until the budget is spent, the user stops it, or nothing new can be proposed; the reason is returned."""
@@ -274,9 +192,13 @@ class Engine:
             self._show()
 
     def _fill(self) -> None:
+        """Keeps the evaluator's queue full; plans at most one batch, so that verdicts are not left waiting."""
+        planned = False
         while len(self.flying) < self.queue and not self.stop.is_set() and self.spent() < 1.0:
-            if not self.backlog and not self._plan():
-                return
+            if not self.backlog:
+                if planned or not self._plan():
+                    return
+                planned = True
             if self.backlog:
                 self._submit(*self.backlog.popleft())
 
@@ -365,6 +287,7 @@ class Engine:
             self.store.event("stray", {"key": e.key, "verdict": e.verdict.value})
             return
         self.store.set_evaluation(e)
+        self.judged += 1
         self.memory.judge(record, e, potential(record.features, self.memory.baseline.features))
         agent = self.arena.agent(record.agent)
         if self.screen is not None:
@@ -384,12 +307,12 @@ class Engine:
         if agent is None:
             return
         agent.population.count(record.genome)
-        before = agent.population.best.gain if agent.population.best is not None else 0.0
+        before = agent.best
         agent.stale += 1
         if record.timed and e.verdict is not Verdict.ABORTED_SLOW:
             twin = self.memory.twin(e) if e.verdict is Verdict.DUPLICATE else None
             if twin is None or len(twin.genome) != len(record.genome):
-                agent.population.add(self._member(record))
+                agent.population.add(view.member(self.setup.objectives, record))
             if record.gain > before + 0.005:
                 agent.stale = 0
         self.arena.record(agent, record.timed, not record.timed, e.device_seconds, record.low if record.timed else 0.0)
@@ -402,20 +325,28 @@ class Engine:
             elif self.options.sharing > 0:
                 a.policy.learn(record.trace, value, self.options.sharing)
 
-    def _champion(self, r: Record) -> bool:
-        """A new best by the lower bound. The evaluator hears of it when it is clearly better than what it has."""
+    def better(self, r: Record) -> bool:
+        """Is this a new champion? By the lower bound of its gain; never what is not verified in full."""
         if not r.timed or r.evaluation is None or r.evaluation.verdict is not Verdict.OK or r.low <= 0:
             return False
-        if self.champion is not None and not (r.low > self.champion.low and r.gain > self.champion.gain):
+        return self.champion is None or (r.low > self.champion.low and r.gain > self.champion.gain)
+
+    def _champion(self, r: Record) -> bool:
+        if not self.better(r):
             return False
         self.champion = r
         self.store.event("champion", {"key": r.key, "gain": r.gain, "low": r.low})
-        told = self.memory.records.get(self.announced)
-        if told is None or r.gain > told.gain + 0.02:
-            program = self.space.program(self.space.express(r.genome))
-            self.evaluator.set_champion(r.key, program, _seconds(r.evaluation, self.memory.weights))
-            self.announced = r.key
+        self.announce()
         return True
+
+    def announce(self) -> None:
+        """Tells the evaluator of the champion when it is clearly better than the one it has (2 %)."""
+        r, told = self.champion, self.memory.records.get(self.announced)
+        if r is None or r.evaluation is None or (told is not None and r.gain <= told.gain + 0.02):
+            return
+        program = self.space.program(self.space.express(r.genome))
+        self.evaluator.set_champion(r.key, program, view.seconds(r.evaluation, self.memory.weights))
+        self.announced = r.key
 
     def _end_round(self) -> None:
         for event in self.arena.end_round():
@@ -445,134 +376,15 @@ class Engine:
                             late=lambda: deadline is not None and self.elapsed() > deadline,
                             message=self.display.message)
 
-    # -------------------------------------------------------------------------------------------------- state
     def _save(self) -> None:
-        state = {"arena": self.arena.state(), "serial": self.serial, "submitted": self.submitted,
-                 "gate_seconds": self.gate_seconds, "refusals": self.refusals,
-                 "traces": {m.key: self.memory.records[m.key].trace.state() for a in self.arena.agents
-                            for m in a.population.members}}
-        self.store.save_state(STATE, zlib.compress(json.dumps(state).encode(), 1))
+        persist.save(self)
         self.saved = self.clock()
 
-    def _resume(self) -> None:
-        """Everything measured so far from the store; policies, populations and randomness from the last saved state;
-        candidates without a verdict are submitted once more under their old keys."""
-        self.before = self.store.elapsed()
-        self.began = self.clock()
-        self.store.set_status("running")
-        candidates = {c.key: c for c in self.store.candidates()}
-        verdicts = self.store.evaluations()
-        base = next((e for e in verdicts if e.key == BASELINE), None)
-        if base is None:
-            raise InputError("the run has no measured baseline to go on from", remedy="start it anew with evo run")
-        start = self.clock()
-        self.evaluator.gate()
-        self.gate_seconds = self.clock() - start
-        expression = self.space.express(())
-        self._seed_baseline(base, expression, self.space.program(expression))
-        saved = self.store.load_state(STATE)
-        state = json.loads(zlib.decompress(saved)) if isinstance(saved, bytes) else None
-        traces = {k: Trace.load(t) for k, t in state["traces"].items()} if state else {}
-        for c in candidates.values():
-            if c.key != BASELINE:
-                self.memory.add(self._remember(c, traces.get(c.key, Trace())))
-                self.serial = max(self.serial, int(c.key[1:]))
-                self.submitted += 1
-        for e in verdicts:
-            if e.key != BASELINE:
-                self._replay(self.memory.records[e.key], e)
-        if self.screen is not None:
-            self.screen.refit()
-        if state:
-            self._restore(state)
-        self._adopt()
-        for key, r in self.memory.records.items():
-            if r.evaluation is None:
-                program = self.space.program(self.space.express(r.genome))
-                r.program_key = program.key
-                self.flying[key] = r
-                self.evaluator.submit(key, program)
-
-    def _remember(self, c: Candidate, trace: Trace) -> Record:
-        x = self.space.express(c.genome)
-        return Record(c.key, c.agent, c.parents, c.operation, c.genome, x.key, c.features, trace,
-                      self.vocabulary.row(c.features, c.genome), Choice(0, c.predicted, None, c.explored))
-
-    def _replay(self, r: Record, e: Evaluation) -> None:
-        self.memory.judge(r, e, potential(r.features, self.memory.baseline.features))
-        if self.screen is not None:
-            self.screen.learn(r.row, r.gain, r.timed, r.choice)
-        self._champion(r)
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.refusals = dict(state["refusals"])
-        kept = state["arena"]
-        agents = []
-        for s in kept["agents"]:
-            agent = self._spawn(load_strategy(s["strategy"]))
-            agent.restore(s, lambda k: self._member(self.memory.records[k])
-                          if k in self.memory.records and self.memory.records[k].timed else None)
-            agents.append(agent)
-        self.arena.agents = agents
-        self.arena.restore(kept)
-
-    def _adopt(self) -> None:
-        """Measured after the last saved state: back into its agent's population."""
-        for r in self.memory.records.values():
-            agent = self.arena.agent(r.agent)
-            if agent is not None and r.timed and r.evaluation is not None \
-                    and r.evaluation.verdict is Verdict.OK and r.key > self._last_saved(agent):
-                agent.population.add(self._member(r))
-
-    @staticmethod
-    def _last_saved(agent: Agent) -> str:
-        return max((m.key for m in agent.population.members if m.key != BASELINE), default="")
-
-    # ------------------------------------------------------------------------------------------------ display
     def _show(self, force: bool = False) -> None:
         if not force and self.clock() - self.shown < 0.25:
             return
         self.shown = self.clock()
-        self.display.update(self.snapshot())
-
-    def snapshot(self) -> Snapshot:
-        shares = self.arena.shares()
-        best = self.champion
-        base = self.memory.baseline.evaluation
-        assert base is not None
-        base_seconds = _seconds(base, self.memory.weights)
-        views = tuple(AgentView(a.name, a.strategy.summary, a.last, shares[a.name], a.round.evaluated,
-                                a.round.verified, math.exp(a.population.best.gain if a.population.best else 0.0))
-                      for a in self.arena.agents)
-        front = self._front()
-        return Snapshot(self.phase, self.elapsed(), self.spent(), self.submitted,
-                        self.submitted / max(self.elapsed(), 1e-9), len(self.flying), base_seconds,
-                        best.key if best else "", base_seconds / math.exp(best.gain) if best else base_seconds,
-                        math.exp(best.gain) if best else 1.0, math.exp(best.low) if best else 1.0, self.arena.index,
-                        views, dict(self.memory.counts), dict(self.refusals), front,
-                        self.screen.report() if self.screen is not None else None)
-
-    def _front(self) -> tuple[FrontView, ...]:
-        members = {m.key: m for a in self.arena.agents for m in a.population.members}
-        front = [m for m in members.values()
-                 if not any(o.fitness.dominates(m.fitness) for o in members.values())]
-        front.sort(key=lambda m: -m.gain)
-        return tuple(FrontView(m.key, math.exp(m.gain), tuple(zip(self.setup.objectives, m.fitness.values,
-                                                                 strict=True))) for m in front[:12])
-
-
-def _objective(name: str, r: Record) -> float:
-    """Seconds for latency (the weighted geometric mean), the resource's own unit else."""
-    assert r.evaluation is not None
-    if name == "latency":
-        return -r.gain
-    return float(getattr(r.evaluation.resources, name))
-
-
-def _seconds(e: Evaluation, weights: Sequence[float]) -> float:
-    """Weighted geometric mean of the medians."""
-    return math.exp(gains.mean_log(gains.medians(e), weights))
-
+        self.display.update(view.snapshot(self))
 
 def _queue_depth(evaluator: Evaluator) -> int:
     """Enough that compilers and device never wait for each other."""

@@ -43,10 +43,11 @@ class TreeEnsemble:
 
     def _train(self, x: NDArray[np.float32], y: Vector, weight: Vector, objective: str) -> xgboost.Booster:
         data = xgboost.DMatrix(x, label=y, weight=weight, nthread=self.jobs)
-        return xgboost.train({"objective": objective, "max_depth": self.depth, "eta": 0.15, "subsample": 0.8,
-                              "colsample_bytree": 0.7, "min_child_weight": 2, "lambda": 1.0, "nthread": self.jobs,
-                              "tree_method": "hist", "max_bin": 64, "base_score": 0.5 if "logistic" in objective else 0.0,
-                              "seed": int(self.rng.integers(2**31)), "verbosity": 0}, data, self.rounds)
+        settings = {"objective": objective, "max_depth": self.depth, "eta": 0.15, "subsample": 0.8,
+                    "colsample_bytree": 0.7, "min_child_weight": 2, "lambda": 1.0, "nthread": self.jobs,
+                    "tree_method": "hist", "max_bin": 64, "base_score": 0.5 if "logistic" in objective else 0.0,
+                    "seed": int(self.rng.integers(2**31)), "verbosity": 0}
+        return xgboost.train(settings, data, self.rounds)
 
     def fit(self, rows: Sequence[Row], gains: Sequence[float], ok: Sequence[bool]) -> None:
         """Keeps no memory of earlier fits. Fewer than 4 timed rows leave the model untrained."""

@@ -54,6 +54,12 @@ class Agent:
         self.stale = 0  # evaluations since its best improved
         self.last = ""  # its latest operation, for the display
 
+    @property
+    def best(self) -> float:
+        """The gain of its best member; 0 without one."""
+        found = self.population.best
+        return found.gain if found is not None else 0.0
+
     def propose(self, known: Callable[[str], bool], situation: Callable[[Any, Any], Situation],
                 on_refusal: Callable[[Expression], None]) -> Proposal | None:
         """One new candidate, or None after ``ATTEMPTS`` drafts that were refused or known."""

@@ -46,7 +46,7 @@ class Arena:
     def shares(self) -> dict[str, float]:
         """What part of the proposals each agent makes: 70 % equally, the rest by the level of its best against the
         others' (a softmax of gains), so that the weak still get enough to be judged fairly."""
-        best = {a.name: (a.population.best.gain if a.population.best is not None else 0.0) for a in self.agents}
+        best = {a.name: a.best for a in self.agents}
         top = max(best.values())
         weight = {n: math.exp((g - top) / 0.3) for n, g in best.items()}
         total = sum(weight.values())
@@ -87,8 +87,7 @@ class Arena:
     def end_round(self) -> list[ArenaEvent]:
         events = [ArenaEvent("round", "", {"round": self.index, "agents": {
             a.name: {"verified": a.round.verified, "evaluated": a.round.evaluated, "failed": a.round.failed,
-                     "device_seconds": a.round.device_seconds,
-                     "best": a.population.best.gain if a.population.best is not None else 0.0}
+                     "device_seconds": a.round.device_seconds, "best": a.best}
             for a in self.agents}})]
         for a in self.agents:
             a.rounds += 1
@@ -110,12 +109,12 @@ class Arena:
             return []
         mean = {a.name: sum(self.history[a.name]) / len(self.history[a.name]) for a in judged}
         strong, weak = max(judged, key=lambda a: mean[a.name]), min(judged, key=lambda a: mean[a.name])
-        if strong is weak or _best(weak) >= _best(strong):
+        if strong is weak or weak.best >= strong.best:
             return []
         p = mann_whitney_less(self.history[weak.name], self.history[strong.name])
         if p >= SIGNIFICANCE / (len(judged) - 1):  # the pair was picked among several: Bonferroni
             return []
-        winner = max(judged, key=_best)
+        winner = max(judged, key=lambda a: a.best)
         child = self._clone(winner)
         self.agents[self.agents.index(weak)] = child
         self.credit.pop(weak.name, None)
@@ -138,13 +137,13 @@ class Arena:
 
     def _migrate(self) -> list[ArenaEvent]:
         """The arena's best goes to the agents whose own best is clearly below it (5 %)."""
-        leader = max(self.agents, key=_best)
+        leader = max(self.agents, key=lambda a: a.best)
         best = leader.population.best
         if best is None:
             return []
         events = []
         for a in self.agents:
-            if a is not leader and _best(a) < best.gain - 0.05:
+            if a is not leader and a.best < best.gain - 0.05:
                 a.population.add(best)
                 events.append(ArenaEvent("migrated", a.name, {"key": best.key, "from": leader.name}))
         return events
@@ -172,8 +171,3 @@ class Arena:
         self.index, self.evaluated, self.born = state["index"], state["evaluated"], state["born"]
         self.credit, self.history = dict(state["credit"]), {k: list(v) for k, v in state["history"].items()}
         self.draws.restore(state["draws"])
-
-
-def _best(a: Agent) -> float:
-    best = a.population.best
-    return best.gain if best is not None else 0.0

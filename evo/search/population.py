@@ -73,7 +73,8 @@ class Population:
             self.survive()
 
     def survive(self) -> None:
-        """Environmental selection down to ``size``; those under grace stay beside it, the best four of each skeleton."""
+        """Environmental selection down to ``size``: elite, those under grace (the best four of each skeleton), the
+        rest by NSGA-II."""
         ranked = sorted(self.members, key=lambda m: -m.gain)
         kept: list[Any] = []
         per: dict[Any, int] = {}

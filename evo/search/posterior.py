@@ -1,11 +1,12 @@
 """Discounted Bayesian linear regression: what one arm of the bandit believes about its reward.
 
 Model: ``y = x . theta + noise``, prior ``theta ~ N((prior, 0, ...), diag(level^2, slope^2, ...))``, noise variance
-estimated from the residuals with a prior worth ``NOISE_WEIGHT`` observations. Old observations fade by ``discount`` per step of the
-*policy's* clock, not of the arm's: an arm that is not pulled grows uncertain again and is retried when the landscape
-has moved (D-LinUCB, Russac et al. 2019). Written in NumPy because scikit-learn's ``BayesianRidge`` has neither
-incremental updates nor discounting: it refits from all data, about 1 ms an arm against 20 us here, and a proposal
-consults some 25 arms.
+estimated from the residuals with a prior worth ``NOISE_WEIGHT`` observations. Old observations fade by ``discount``
+per step of the *policy's* clock, not of the arm's: an arm that is not pulled grows uncertain again and is retried when
+the landscape has moved (D-LinUCB, Russac et al. 2019).
+
+Written in NumPy because scikit-learn's ``BayesianRidge`` has neither incremental updates nor discounting: it refits
+from all data, about 1 ms an arm against 20 us here, and a proposal consults some 25 arms.
 """
 
 from __future__ import annotations

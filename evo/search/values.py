@@ -90,6 +90,6 @@ def neighbours(value: ParamValue, values: Sequence[ParamValue]) -> list[tuple[Pa
     numbers = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
     if len(numbers) == len(values) and value in numbers:
         order = sorted(numbers)
-        i = order.index(value)  # type: ignore[arg-type]
+        i = order.index(value)
         out += [(order[j], SHARE) for j in (i - 1, i + 1) if 0 <= j < len(order)]
     return out
