@@ -44,7 +44,8 @@ TILES = (
          "a bound of loop k is more than arithmetic on scalars"),
     loop("loop-variable-in-opaque-code", SUM.replace("s += a[k];", "s += sizeof(a[k]); // use"), (tile("k", 8),),
          "k is used in code that is not understood", at="// use"),
-    loop("tile-loop-type", SUM.replace("int k", "uint8_t k"), (tile("k", 8),), "k is no integer"),
+    loop("tile-loop-type", SUM.replace("int k", "uint8_t k"), (tile("k", 8),),
+         "k is of type uint8_t", "could overflow it"),
     loop("tile-loop-varies", SUM.replace("k < M", "k < x"), (coarsen("x", 2), tile("k", 8)),
          "loop k runs a different number of times for the points of one thread"),
     loop("tile-loop-varies", "float s = 0.0f;\nfor (int k = 0; k < M; ++k) { // here\n    if (a[k] < 0.0f) continue;\n"
@@ -105,6 +106,12 @@ REORDERS = (
     loop("reorder-not-straight-line", "for (int k = 0; k < 8; ++k) { // here\n"
          "    if (a[k] > 0.0f) b[x * M + k] = 1.0f;\n}",
          (unroll("k", "full"), loads_first("k")), "the body of loop k is not straight-line code"),
+    loop("reorder-effects", "for (int k = 0; k < 8; ++k) {\n"
+         "    b[x * M + k] = a[k] + atomicAdd(&b[k], 1.0f); // here\n}",
+         (unroll("k", "full"), loads_first("k")), "loop k calls functions with effects or uses pointers"),
+    loop("reorder-effects", "const float* p = a[x] > 0.0f ? a : b; // here\nfor (int k = 0; k < 8; ++k) {\n"
+         "    b[x * M + k] = p[k];\n}", (unroll("k", "full"), loads_first("k")), "is used as a pointer value",
+         "loads must not pass what it may write"),
     loop("reorder-may-alias", "for (int k = 0; k < 8; ++k) {\n    b[x * M + k] += b[x * M + k + 1]; // here\n}",
          (unroll("k", "full"), loads_first("k")), "b is loaded and stored here"),
     loop("no-such-loop", SUM, (loads_first("q"),), "no canonical loop 'q'", at=""),

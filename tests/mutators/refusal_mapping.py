@@ -19,6 +19,8 @@ BLOCKED = (
     blocked("own-shared-memory", one("extern __shared__ float s[]; // here\ns[x % 256] = a[x];\nb[x] = s[x % 256];"),
             "shared memory of its own (s)", genes=(stage("a", order="0"),)),
     blocked("static-variable", one("static const float s = 2.0f; // here\nb[x] = s * a[x];"), "s outlives a thread"),
+    blocked("global-written", "__device__ float total;\n" + one("total = a[x]; // here\nb[x] = a[x];"),
+            "total is a variable of the file"),
     blocked("opaque", one('b[x] = a[x];\nasm volatile("membar.gl;"); // here'), "not understood"),
     blocked("early-return", one("for (int i = 0; i < 4; ++i) {\n    if (a[i] > 0.0f) return; // here\n}\nb[x] = 1.0f;"),
             "a return inside the body could not be turned into a guard"),

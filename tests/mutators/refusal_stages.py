@@ -59,10 +59,10 @@ CASES = (
            "a barrier inside it is illegal", at="// loop"),
     staged("stage-under-else", "float s = 0.0f;\nif (x > 5) {\n    s = 1.0f;\n} else {\n"
            "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED,
-           "loop k runs in the else branch of a condition", at="// loop"),
+           "loop k runs in one branch of a condition that has two", at="// loop"),
     staged("stage-guard-not-sinkable", "float s = 0.0f;\nif (c[x] > 0.0f) {\n"
-           "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED,
-           "loop k runs under a condition that depends on data", at="// loop",
+           "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;", TILED[1:],
+           "loop k runs under a condition that depends on data", at="// loop", tiles=(Tile(("k",), (8,)),),
            params="const float* a, const float* c, float* b, int N, int M", shapes={"a": "N*M", "b": "N", "c": "N"}),
     staged("stage-inside-other-loop", "float s = 0.0f;\nint n = 0;\nwhile (n < 3) {\n"
            "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n    n += 2;\n}\nb[x] = s;",
@@ -70,6 +70,9 @@ CASES = (
            tiles=(Tile(("k",), (8,)),)),
     staged("stage-loop-bounds", MATVEC.replace("k = 0; k < M; ++k", "k = M - 1; k >= 0; --k"), (stage("a"),),
            "the bounds of loop k are not understood", at="// loop"),
+    staged("stage-loop-start-varies", "float s = 0.0f;\nfor (int i = 0; i < 4; ++i) {\n"
+           "    for (int k = i; k < i + 3; ++k) { // loop\n        s += a[x * M + k];\n    }\n}\nb[x] = s;",
+           (stage("a", order="0"),), "loop k starts where a loop around it says", "is not one box", at="// loop"),
     staged("stage-footprint-not-constant", MATVEC, (stage("a"),), "loop k has no constant trip count",
            "footprint of a has no constant size: tile k first", at="// loop"),
     staged("stage-stride-not-constant", "b[x] = a[x * S]; // here", (stage("a", order="0"),),
