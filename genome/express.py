@@ -72,4 +72,7 @@ def emit(state: Scheduled, language: str = "cuda") -> Program:
     source = state.unit.cuda(lowered.kernel) if language == "cuda" else state.unit.opencl(lowered.kernel)
     block = state.launch.block if lowered.same_mapping else state.schedule.block
     launch = Launch(state.unit.kernel.name, state.grid, block, state.launch.shared_bytes + lowered.dynamic_bytes)
-    return Program(source, (launch,), language, state.preconditions)
+    preconditions = state.preconditions
+    if state.schedule.swizzle:  # block numbers are counted in int
+        preconditions += (f"({launch.grid[0]})*(({launch.grid[1]}) + {state.schedule.swizzle}) < 2147483648",)
+    return Program(source, (launch,), language, preconditions)

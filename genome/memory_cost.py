@@ -20,6 +20,10 @@ def lane_coordinates(schedule: Schedule, lane: int) -> dict[str, int]:
     """Local coordinate of item 0 of the thread with this linear id."""
     out: dict[str, int] = {}
     rest = lane
+    if schedule.lanes:  # a rectangle of the first two axes
+        x, y = schedule.order[:2]
+        return {x: lane % schedule.lanes * item_stride(schedule.axis(x)),
+                y: lane // schedule.lanes * item_stride(schedule.axis(y)), **dict.fromkeys(schedule.order[2:], 0)}
     for axis in schedule.order:
         m = schedule.axis(axis)
         out[axis] = (rest % m.threads) * item_stride(m)

@@ -82,6 +82,7 @@ class Schedule:
     unrolls: tuple[Unroll, ...] = ()
     loads_first: tuple[str, ...] = ()  # statement groups whose loads are hoisted: see ReorderInstructions
     pipelines: tuple[Pipeline, ...] = ()
+    lanes: int = 0  # a warp is this many threads along the first axis of the order; 0: as many as there are
     swizzle: int = 0  # blocks are walked in groups of this many rows of the grid; 0: as the device deals them
 
     def axis(self, name: str) -> AxisMap:

@@ -10,7 +10,7 @@ from genome.errors import Refusal
 from genome.expressions import ExpressionError
 from genome.footprint import StagePlan, stage_plan
 from genome.logical import LogicalKernel
-from genome.lower.mapping import grid, grid_size
+from genome.lower.mapping import WARP, grid, grid_size
 from genome.program import Launch
 from genome.schedule import AxisMap, Schedule
 from genome.workload import Workload
@@ -103,6 +103,9 @@ class Scheduled:
                     if n > allowed:
                         raise Refusal("grid-over-limit", f"{n} blocks along {name} at size {size}, the device allows "
                                       f"{allowed}")
+        if s.lanes and (len(s.order) < 2 or s.block[0] % s.lanes or s.block[1] % (WARP // s.lanes)):
+            raise Refusal("warp-tile-shape", f"a block of {s.block} does not divide into warps of {s.lanes} by "
+                          f"{WARP // s.lanes} threads")
         total = sum(p.bytes * self.schedule.depth_of(p.stage.scope) for p in self.plans())
         if total > limits.shared_bytes:
             raise Refusal("shared-memory-over-limit", f"{total} bytes of shared memory a block, {limits.shared_bytes} "

@@ -42,6 +42,7 @@ def summarise(state: Scheduled) -> dict[str, float]:
     out["stages"] = float(len(plans))
     out["pipeline_depth"] = float(max((p.depth for p in schedule.pipelines), default=1))
     out["vector_width"] = float(max((p.stage.vector for p in plans), default=1))
+    out["lanes"] = float(schedule.lanes)
     out["swizzle"] = float(schedule.swizzle)
     out["padding"] = float(sum(p.stage.pad for p in plans))
     out["tiles"] = float(sum(len(t.loops) for t in schedule.tiles))

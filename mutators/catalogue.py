@@ -15,10 +15,11 @@ from mutators.swizzle import SwizzleBlocks
 from mutators.tile_loops import TileLoops
 from mutators.unroll import UnrollLoop
 from mutators.vectorize import VectorizeLoads
+from mutators.warp_tile import WarpTile
 
 _ALL: tuple[Mutator, ...] = (
     TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(), ReorderInstructions(),
-    CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks(),
+    CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks(), WarpTile(),
 )
 CATALOGUE: Mapping[str, Mutator] = {m.name: m for m in _ALL}
 

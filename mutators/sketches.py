@@ -143,6 +143,8 @@ def _register_tile(state: Scheduled, rng: Random, label: str, reused: tuple[Grou
                 genes.append(Gene.make("VectorizeLoads", g.name, width=rng.choice((2, 4, 4, 4))))
     if rng.random() < 0.7:
         genes.append(Gene.make("PipelineStages", label + ".o", depth=rng.choice((2, 3, 3, 4))))
+    if len(state.schedule.order) > 1 and rng.random() < 0.5:
+        genes.append(Gene.make("WarpTile", "threads", lanes=rng.choice((4, 8, 16))))
     if len(state.schedule.order) > 1 and rng.random() < 0.6:
         genes.append(Gene.make("SwizzleBlocks", "grid", rows=rng.choice((4, 8, 8, 16))))
     if rng.random() < 0.7:

@@ -62,10 +62,10 @@ class _Lowering:
     def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule, static_bytes: int) -> None:
         self.logical, self.schedule = logical, schedule
         self.same = (schedule.order, schedule.axes) == (baseline.order, baseline.axes)
-        self.mapped = not self.same or bool(schedule.stages) or schedule.swizzle > 1
+        self.mapped = not self.same or bool(schedule.stages) or schedule.swizzle > 1 or schedule.lanes > 0
         self.names = Names(logical.kernel)
-        self.axes: dict[str, AxisCode] = axis_codes(logical, schedule, self.names) if self.mapped else {}
-        self.tid = self.names.fresh("tid") if schedule.stages else ""
+        self.tid = self.names.fresh("tid") if schedule.stages or schedule.lanes else ""
+        self.axes: dict[str, AxisCode] = axis_codes(logical, schedule, self.names, self.tid) if self.mapped else {}
         self.items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
         self.slots: dict[str, str] = {}  # loop → variable that holds the number of its current buffer
         self.plans: list[StagePlan] = [stage_plan(logical, schedule, s) for s in schedule.stages]
@@ -124,12 +124,12 @@ class _Lowering:
     # ----------------------------------------------------------------------------------------- entry
     def run(self) -> Lowered:
         top: list[ir.Stmt] = []
+        if self.tid:
+            top.append(self._thread_id())
         if self.mapped:
             top += swizzle(self.schedule, self.axes, self.names)
             for a in self.schedule.order:
                 top += self.axes[a].declarations()
-        if self.plans:
-            top.append(self._thread_id())
         top += self._coordinates()
         ctx = Context(facts=self.logical.facts, starts={}, locals={})
         shared = self._dynamic_shared() if self.dynamic else [declaration(c) for c in self.codes]

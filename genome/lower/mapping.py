@@ -47,6 +47,7 @@ class AxisCode:
     thread: str
     item: str
     number: str = ""  # variable that holds the block's number along the axis; "": the hardware's
+    thread_number: ir.Expr | None = None  # the thread's number along the axis; None: the hardware's
 
     def offset(self, item: ir.Expr) -> ir.Expr:
         """Distance of an item from the thread's first point."""
@@ -73,6 +74,8 @@ class AxisCode:
         hw = "xyz"[self.index]
         as_int: ir.Expr = ir.Var(self.number) if self.number else ir.Cast(ir.INT, ir.Builtin(f"blockIdx.{hw}"))
         thread: ir.Expr = ir.Cast(ir.INT, ir.Builtin(f"threadIdx.{hw}"))
+        if self.thread_number is not None:
+            thread = self.thread_number
         m = self.map
         if m.items > 1 and m.mode != "strided":
             thread = ir.Bin("*", thread, ir.IntLit(m.items if m.mode == "blocked" else m.fragment))
@@ -81,15 +84,33 @@ class AxisCode:
                 ir.Decl(const_int, self.thread, init=thread)]
 
 
-def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names) -> dict[str, AxisCode]:
+WARP = 32
+
+
+def lane_numbers(schedule: Schedule, tid: str) -> list[ir.Expr | None]:
+    """Threads' numbers along the first two axes when a warp is a rectangle of them: the digits of the linear id are
+    (lane along the first, lane along the second, warp along the first, warp along the second)."""
+    if not schedule.lanes:
+        return [None, None, None]
+    across, down = schedule.lanes, WARP // schedule.lanes
+    x, y, z = schedule.block
+    warps = x // across
+    layer: ir.Expr = ir.Var(tid) if z == 1 else ir.Bin("%", ir.Var(tid), ir.IntLit(x * y))  # whole warps: x * y % 32 == 0
+    lane, warp = ir.Bin("%", layer, ir.IntLit(WARP)), ir.Bin("/", layer, ir.IntLit(WARP))
+    return [add(ir.Bin("%", lane, ir.IntLit(across)), mul(ir.Bin("%", warp, ir.IntLit(warps)), across)),
+            add(ir.Bin("/", lane, ir.IntLit(across)), mul(ir.Bin("/", warp, ir.IntLit(warps)), down)), None]
+
+
+def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names, tid: str) -> dict[str, AxisCode]:
     spelling = {axis: name for name, (axis, _) in reversed(list(logical.coordinates.items()))}
     out: dict[str, AxisCode] = {}
+    threads = lane_numbers(schedule, tid)
     for i, a in enumerate(schedule.order):
         base = spelling.get(a, a)
         m = schedule.axis(a)
         out[a] = AxisCode(a, i, m, names.fresh(f"{base}_block"), names.fresh(f"{base}_thread"),
                           names.fresh(f"{base}_i") if m.items > 1 else "",
-                          names.fresh(f"{base}_number") if schedule.swizzle > 1 and i < 2 else "")
+                          names.fresh(f"{base}_number") if schedule.swizzle > 1 and i < 2 else "", threads[i])
     return out
 
 
