@@ -95,7 +95,8 @@ def lane_numbers(schedule: Schedule, tid: str) -> list[ir.Expr | None]:
     across, down = schedule.lanes, WARP // schedule.lanes
     x, y, z = schedule.block
     warps = x // across
-    layer: ir.Expr = ir.Var(tid) if z == 1 else ir.Bin("%", ir.Var(tid), ir.IntLit(x * y))  # whole warps: x * y % 32 == 0
+    # The layers of a third axis hold whole warps: x * y is a multiple of 32.
+    layer: ir.Expr = ir.Var(tid) if z == 1 else ir.Bin("%", ir.Var(tid), ir.IntLit(x * y))
     lane, warp = ir.Bin("%", layer, ir.IntLit(WARP)), ir.Bin("/", layer, ir.IntLit(WARP))
     return [add(ir.Bin("%", lane, ir.IntLit(across)), mul(ir.Bin("%", warp, ir.IntLit(warps)), across)),
             add(ir.Bin("/", lane, ir.IntLit(across)), mul(ir.Bin("/", warp, ir.IntLit(warps)), down)), None]
