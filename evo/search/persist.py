@@ -18,6 +18,7 @@ from evo.search.reward import potential
 from evo.search.strategies import load_strategy
 from evo.search.view import member
 from genome.errors import InputError
+from genome.program import Launch, Program
 from gpu.records import Evaluation, Verdict
 from results.records import Candidate
 from surrogate.screen import Choice
@@ -73,16 +74,23 @@ def resume(engine: Engine) -> None:
     engine.announce()
     for key, r in engine.memory.records.items():
         if r.evaluation is None:
-            program = engine.space.program(engine.space.express(r.genome))
-            r.program_key = program.key
             engine.flying[key] = r
-            engine.evaluator.submit(key, program)
+            engine.evaluator.submit(key, engine.space.program(engine.space.express(r.genome)))
 
 
 def _remember(engine: Engine, c: Candidate, trace: Trace) -> Record:
     x = engine.space.express(c.genome)
     return Record(c.key, c.agent, c.parents, c.operation, c.genome, x.key, c.features, trace,
-                  engine.vocabulary.row(c.features, c.genome), Choice(0, c.predicted, None, c.explored))
+                  engine.vocabulary.row(c.features, c.genome), Choice(0, c.predicted, None, c.explored),
+                  program_of(c).key)
+
+
+def program_of(c: Candidate) -> Program:
+    """The program that ran, as the store has it."""
+    launches = tuple(Launch(n["kernel"], tuple(n["grid"]), tuple(n["block"]), n["shared_bytes"])
+                     for n in json.loads(c.launches))
+    language = "opencl" if c.source_opencl else "cuda"
+    return Program(c.source_opencl or c.source, launches, language, c.preconditions)
 
 
 def _replay(engine: Engine, r: Record, e: Evaluation) -> None:

@@ -88,10 +88,13 @@ class Population:
             if per.get(m.skeleton, 0) < 4:
                 kept.append(m)
                 per[m.skeleton] = per.get(m.skeleton, 0) + 1
-        rest = [m for m in ranked if not _contains(kept, m) and per.get(m.skeleton, 0) < self.size // 2]
-        room = self.size - len(kept)
-        if room > 0 and rest:
-            kept += tools.selNSGA2(rest, min(room, len(rest)))
+        rest = [m for m in ranked if not _contains(kept, m)]
+        for m in _nsga2_order(rest):
+            if len(kept) >= self.size:
+                break
+            if per.get(m.skeleton, 0) < self.size // 2:
+                kept.append(m)
+                per[m.skeleton] = per.get(m.skeleton, 0) + 1
         self.members = kept
 
     def parent(self, draws: Draws, elitism: float = 0.4) -> Any:
@@ -127,6 +130,16 @@ class Population:
     def front(self) -> list[Any]:
         return list(tools.sortNondominated(self.members, len(self.members), first_front_only=True)[0]) \
             if self.members else []
+
+
+def _nsga2_order(members: list[Any]) -> list[Any]:
+    """What ``tools.selNSGA2`` selects by, as an order (it sorts only the last front, and cannot skip a skeleton that
+    has its share): fronts first, within a front the least crowded first."""
+    out: list[Any] = []
+    for front in tools.sortNondominated(members, len(members)) if members else []:
+        tools.emo.assignCrowdingDist(front)
+        out += sorted(front, key=lambda m: -m.fitness.crowding_dist)
+    return out
 
 
 def _contains(members: list[Any], m: Any) -> bool:

@@ -44,17 +44,18 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("block-first", "block shape and size, then the rest", {Direction.OCCUPANCY: 0.25},
              {"AdjustBlockSize": 0.3, "CoalesceMemoryAccess": 0.2}, {"append": 0.1}, 0.8, 10, 0.05),
     Strategy("loads-first", "coalesced accesses and shared memory before arithmetic",
-             {Direction.MEMORY_TRAFFIC: 0.3}, {"CoalesceMemoryAccess": 0.3, "UseSharedMemory": 0.3, "TileLoops": 0.2},
+             {Direction.MEMORY_TRAFFIC: 0.3}, {
+                 "CoalesceMemoryAccess": 0.3, "UseSharedMemory": 0.3, "TileLoops": 0.2, "VectorizeLoads": 0.2},
              {"append": 0.1}, 0.8, 12, 0.1),
     Strategy("tiles-first", "loop tiles and staging, then parameters",
              {Direction.MEMORY_TRAFFIC: 0.15, Direction.COMPUTE: 0.1}, {"TileLoops": 0.3, "UseSharedMemory": 0.2},
              {"reparameterise": 0.1, "exchange": 0.1}, 0.8, 14, 0.2),
     Strategy("registers-first", "many points a thread in registers, then feeding them",
-             {Direction.COMPUTE: 0.3}, {"CoarsenThreads": 0.3, "Coarsen": 0.3, "UnrollLoop": 0.15},
+             {Direction.COMPUTE: 0.3}, {"CoarsenThreads": 0.3, "UnrollLoop": 0.15},
              {"reparameterise": 0.1}, 0.8, 14, 0.2),
     Strategy("latency-hiding", "independent work in flight: unrolling, reordering, occupancy",
-             {Direction.LATENCY: 0.3, Direction.OCCUPANCY: 0.1}, {"UnrollLoop": 0.25, "ReorderInstructions": 0.25},
-             {}, 0.9, 12, 0.1),
+             {Direction.LATENCY: 0.3, Direction.OCCUPANCY: 0.1},
+             {"UnrollLoop": 0.25, "ReorderInstructions": 0.25, "PipelineStages": 0.25}, {}, 0.9, 12, 0.1),
     Strategy("explorer", "no leanings, long genomes, hot", {}, {}, {"splice": 0.05}, 1.5, 18, 0.15, 0.25),
 )
 
