@@ -54,7 +54,7 @@ def test_mapping_is_a_bijection(threads: int, groups: int, mode: str, fragment: 
     state = example("softmax")
     m = AxisMap(threads, groups * (fragment if mode == "fragments" else 1), mode, fragment)
     schedule = Schedule(("x",), (("x", m),))
-    code = axis_codes(state.logical, schedule, Names(state.unit.kernel))["x"]
+    code = axis_codes(state.logical, schedule, Names(state.unit.kernel), "tid")["x"]
     from genome import ir
 
     seen = []
@@ -73,7 +73,7 @@ def test_swizzle_is_a_permutation_of_the_blocks(width: int, height: int, rows: i
 
     state = applied(example("sgemm"), swizzle(rows))
     names = Names(state.unit.kernel)
-    axes = axis_codes(state.logical, state.schedule, names)
+    axes = axis_codes(state.logical, state.schedule, names, "tid")
     statements = code(state.schedule, axes, names)
     seen = set()
     for y, x in itertools.product(range(height), range(width)):
@@ -83,6 +83,26 @@ def test_swizzle_is_a_permutation_of_the_blocks(width: int, height: int, rows: i
                                           "blockIdx.y": y})
         seen.add((env[statements[-2].name], env[statements[-1].name]))
     assert seen == set(itertools.product(range(width), range(height)))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 16), (32, 16), (16, 8), (64, 16)])
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("across", [2, 4, 8, 16])
+def test_warp_tiles_are_rectangles_and_cover_the_block(shape: tuple[int, int], depth: int, across: int) -> None:
+    """The emitted thread numbers, evaluated for every linear id: a bijection, and each warp a rectangle."""
+    from genome.lower.mapping import lane_numbers
+
+    down = 32 // across
+    if shape[0] % across or shape[1] % down:
+        return  # refused: warp-tile-shape
+    axes = tuple(zip("xyz", (AxisMap(n) for n in (*shape, depth)), strict=True))
+    x, y, _ = lane_numbers(Schedule(("x", "y", "z"), axes, lanes=across), "tid")
+    places = [(_value(x, {"tid": t}), _value(y, {"tid": t}), t // (shape[0] * shape[1]))
+              for t in range(shape[0] * shape[1] * depth)]
+    assert sorted(places) == sorted(itertools.product(range(shape[0]), range(shape[1]), range(depth)))
+    for w in range(0, len(places), 32):
+        xs, ys = ({p[d] for p in places[w:w + 32]} for d in (0, 1))
+        assert (max(xs) - min(xs) + 1, max(ys) - min(ys) + 1) == (across, down)
 
 
 def _value(e: object, env: dict[str, int]) -> int:
