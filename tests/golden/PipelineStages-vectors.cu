@@ -33,11 +33,11 @@ __device__ __forceinline__ void evo_wait_copies() {
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K) {
     // UseSharedMemory: the part of B that loop k reads
     __shared__ __align__(16) float B_s[3][8][16];
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int col_block = (int)blockIdx.x * 16;
     const int col_thread = (int)threadIdx.x;
     const int row_block = (int)blockIdx.y * 16;
     const int row_thread = (int)threadIdx.y;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int row = row_block + row_thread;
     const int col = col_block + col_thread;
     const bool B_wide = N % 4 == 0 && (size_t)B % 16 == 0;

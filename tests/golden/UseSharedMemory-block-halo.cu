@@ -7,11 +7,11 @@
 extern "C" __global__ void conv2d(const float* in, const float* w, float* out, int H, int W) {
     // UseSharedMemory: the part of in that the block reads
     __shared__ __align__(16) float in_s[20][20];
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int x_block = (int)blockIdx.x * 16;
     const int x_thread = (int)threadIdx.x;
     const int y_block = (int)blockIdx.y * 16;
     const int y_thread = (int)threadIdx.y;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int x = x_block + x_thread;
     const int y = y_block + y_thread;
     #pragma unroll

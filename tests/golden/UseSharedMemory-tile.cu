@@ -11,11 +11,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     __shared__ __align__(16) float A_s[16][16];
     // UseSharedMemory: the part of B that loop k reads
     __shared__ __align__(16) float B_s[16][16];
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int col_block = (int)blockIdx.x * 16;
     const int col_thread = (int)threadIdx.x;
     const int row_block = (int)blockIdx.y * 16;
     const int row_thread = (int)threadIdx.y;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int row = row_block + row_thread;
     const int col = col_block + col_thread;
     float acc = 0.0f;

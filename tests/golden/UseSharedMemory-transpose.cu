@@ -8,11 +8,11 @@
 extern "C" __global__ void __launch_bounds__(1024) transpose(const float* in, float* out, int H, int W) {
     // UseSharedMemory: the part of in that the block reads
     __shared__ __align__(16) float in_s[32][33];
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 32;
     const int y_block = (int)blockIdx.x * 32;
     const int y_thread = (int)threadIdx.x;
     const int x_block = (int)blockIdx.y * 32;
     const int x_thread = (int)threadIdx.y;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 32;
     const int x = x_block + x_thread;
     const int y = y_block + y_thread;
     #pragma unroll

@@ -24,6 +24,7 @@ from tests.helpers.kernels import (
     tile,
     unroll,
     vectorize,
+    warp_tile,
 )
 
 SCALE = """\
@@ -143,6 +144,8 @@ CASES: tuple[Case, ...] = (
          (tile("k", 8), stage("B", "k.o"), vectorize("B"), pipeline("k.o", 3))),
     Case("SwizzleBlocks", "2d", of("transpose"), (swizzle(8),)),
     Case("SwizzleBlocks", "3d", of("stencil7"), (swizzle(4),)),
+    Case("WarpTile", "eight-by-four", of("transpose"), (warp_tile(8),)),
+    Case("WarpTile", "layers", of("stencil7"), (warp_tile(8),)),
     Case("composite", "sgemm", of("sgemm_wrong_axes"), composite()),
     Case("composite", "dynamic-shared", large,
          (coarsen("x", 8, "fragments"), coarsen("y", 8, "fragments"), tile("k", 16),

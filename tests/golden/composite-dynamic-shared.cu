@@ -39,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
     float* A_s = (float*)(shared_pool + 0);
     // UseSharedMemory: the part of B that loop k reads
     float* B_s = (float*)(shared_pool + 32768);
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     const int grid_width = (int)gridDim.x;
     const int linear_block = (int)blockIdx.y * grid_width + (int)blockIdx.x;
     const int group_first = linear_block / (grid_width * 8) * 8;
@@ -50,7 +51,6 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* A, const fl
     const int col_thread = (int)threadIdx.x * 4;
     const int row_block = row_number * 128;
     const int row_thread = (int)threadIdx.y * 4;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 16;
     float acc[8][8];
     #pragma unroll
     for (int row_i = 0; row_i < 8; ++row_i) {

@@ -19,11 +19,11 @@ extern "C" __global__ void __launch_bounds__(256) sgemm_wrong_axes(const float* 
     __shared__ __align__(16) float A_s[8][68];
     // UseSharedMemory: the part of B that loop k reads
     __shared__ __align__(16) float B_s[8][128];
+    const int tid = (int)threadIdx.x + (int)threadIdx.y * 32;
     const int col_block = (int)blockIdx.x * 128;
     const int col_thread = (int)threadIdx.x * 4;
     const int row_block = (int)blockIdx.y * 64;
     const int row_thread = (int)threadIdx.y * 4;
-    const int tid = (int)threadIdx.x + (int)threadIdx.y * 32;
     float acc[8][4];
     #pragma unroll
     for (int row_i = 0; row_i < 8; ++row_i) {
