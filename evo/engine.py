@@ -263,7 +263,8 @@ class Engine:
         key = f"c{self.serial:06d}"
         d = proposal.draft
         record = Record(key, proposal.agent, d.parents, d.operation, x.genome, x.key, x.features, d.trace,
-                        self.vocabulary.row(x.features, x.genome), choice, program.key)
+                        self.vocabulary.row(x.features, x.genome), choice, program.key,
+                        proposal.against)
         self.store.add_candidate(self._candidate(key, proposal.agent, d.parents, d.operation, x, program, choice))
         self.memory.add(record)
         self.flying[key] = record
@@ -292,7 +293,7 @@ class Engine:
         agent = self.arena.agent(record.agent)
         if self.screen is not None:
             self.screen.learn(record.row, record.gain, record.timed, record.choice)
-        parent = self.memory.records.get(record.parents[0] if record.parents else BASELINE, self.memory.baseline)
+        parent = self.memory.records.get(record.against or record.parents[0], self.memory.baseline)
         step = Step(parent.outcome, record.outcome, self.memory.weights, self.setup.reward_weights)
         value = self.setup.reward(step)
         new_champion = self._champion(record)

@@ -25,6 +25,7 @@ class Proposal:
     agent: str
     draft: Draft
     expression: Expression
+    against: str = ""  # key of the member that was to be varied: what the reward compares with
 
 
 @dataclass
@@ -82,7 +83,7 @@ class Agent:
                 self.policy.refused(draft.trace, 0.3)
                 continue
             self.last = draft.operation
-            return Proposal(self.name, draft, expression)
+            return Proposal(self.name, draft, expression, parent.key)
         return None
 
     def _step(self, v: Variation, parent: Any, x: Vector,

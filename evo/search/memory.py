@@ -32,6 +32,7 @@ class Record:
     row: Row = field(default_factory=dict)
     choice: Choice | None = None
     program_key: str = ""
+    against: str = ""  # what the reward compares with; differs from the parent where a sketch starts anew
     evaluation: Evaluation | None = None
     timed: bool = False
     gain: float = 0.0
