@@ -42,7 +42,7 @@ def trips(logical: LogicalKernel, label: str, scalars: Mapping[str, Number]) -> 
     a, b = value(lo, at), value(hi, at)
     if a is None or b is None:
         return UNKNOWN_TRIPS
-    n = math.ceil((b - a) / step) + (1 if node.cmp in ("<=", ">=") else 0)
+    n = math.floor((b - a) / step) + 1 if node.cmp in ("<=", ">=") else math.ceil((b - a) / step)
     return float(max(n, 0))
 
 

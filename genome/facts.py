@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from genome import ir
 from genome.poly import INTEGER_BASES, Poly, from_expr
 from genome.prove import implies
+from genome.walk import walk
 
 Resolve = Callable[[str], Poly | None]
 
@@ -106,11 +107,38 @@ def _comparison(
     ta, tb = integer_type(c.left, types), integer_type(c.right, types)
     if a is None or b is None or ta is None or tb is None:
         return ()
+    if not all(_widening_is_exact(side, known, resolve, types) for side in (c.left, c.right, c)):
+        return ()
     for poly, t in ((a, ta), (b, tb)):
         if not (t[1] and _convert(ta, tb)[1]) and not implies(known, poly):
             return ()
     one = Poly.const(1)
     return {"<": (b - a - one,), "<=": (b - a,), ">": (a - b - one,), ">=": (a - b,), "==": (a - b, b - a)}[c.op]
+
+
+def _widening_is_exact(
+    e: ir.Expr, known: tuple[Poly, ...], resolve: Resolve, types: Mapping[str, ir.CType]
+) -> bool:
+    """No unsigned value is converted to a wider type unless it is proved non-negative as an integer:
+    ``(long long)(u - w)`` is about 2^32 where ``u < w``."""
+    for n in walk(e):
+        match n:
+            case ir.Cast(operand=o):
+                parts, to = [o], integer_type(n, types)
+            case ir.Bin(op=op, left=left, right=right) if op not in ("<<", ">>", "&&", "||", ","):
+                parts = [left, right]
+                a, b = integer_type(left, types), integer_type(right, types)
+                to = None if a is None or b is None else _convert(a, b)
+            case _:
+                continue
+        for part in parts:
+            t = integer_type(part, types)
+            if t is None or to is None or t[1] or t[0] >= to[0]:
+                continue
+            poly = from_expr(part, resolve)
+            if poly is None or not implies(known, poly):
+                return False
+    return True
 
 
 def _both_integers(c: ir.Bin, types: Mapping[str, ir.CType]) -> bool:

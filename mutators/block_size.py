@@ -10,7 +10,7 @@ from genome.gene import ParamValue
 from genome.scheduled import Scheduled
 from genome.workload import Exactness
 from mutators.base import Direction, Parameter, Site
-from mutators.checks import integer
+from mutators.checks import integer, only_site
 
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
@@ -35,6 +35,7 @@ class AdjustBlockSize:
         return {a: THREADS if a != "z" else THREADS[:7] for a in sorted(state.schedule.order)}
 
     def check(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> tuple[str, ...]:
+        only_site(site, "block")
         state.require_free_mapping()
         sizes = {a: integer(params, a, 1, 1024) for a in state.schedule.order}
         if all(state.schedule.axis(a).threads == n for a, n in sizes.items()):

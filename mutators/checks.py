@@ -21,6 +21,12 @@ def loop_at(logical: LogicalKernel, label: str) -> LoopInfo:
     return info
 
 
+def only_site(site: str, name: str) -> None:
+    """For mutators with one site."""
+    if site != name:
+        raise Refusal("no-such-site", f"there is no site '{site}': this transform has the one site '{name}'")
+
+
 def integer(params: Mapping[str, ParamValue], name: str, low: int, high: int) -> int:
     value = params.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:

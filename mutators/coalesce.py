@@ -11,6 +11,7 @@ from genome.gene import ParamValue
 from genome.scheduled import Scheduled
 from genome.workload import Exactness
 from mutators.base import Direction, Parameter, Site
+from mutators.checks import only_site
 
 
 class CoalesceMemoryAccess:
@@ -34,6 +35,7 @@ class CoalesceMemoryAccess:
         return {"order": tuple(p for p in ("".join(q) for q in permutations(sorted(now))) if p != now)}
 
     def check(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> tuple[str, ...]:
+        only_site(site, "threads")
         state.require_free_mapping()
         order = params.get("order")
         if not isinstance(order, str) or sorted(order) != sorted(state.schedule.order):

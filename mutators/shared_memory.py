@@ -51,7 +51,7 @@ class UseSharedMemory:
 
     def _stage(self, site: str, params: Mapping[str, ParamValue]) -> Stage:
         scope, order = params.get("scope"), params.get("order")
-        if not isinstance(scope, str) or not isinstance(order, str) or not order.isdigit():
+        if not isinstance(scope, str) or not isinstance(order, str) or not (order.isascii() and order.isdigit()):
             raise Refusal("bad-parameter", f"scope {scope!r} or order {order!r} is malformed")
         return Stage(site, "" if scope == BLOCK else scope, tuple(int(c) for c in order), integer(params, "pad", 0, 32))
 

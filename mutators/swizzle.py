@@ -10,7 +10,7 @@ from genome.gene import ParamValue
 from genome.scheduled import Scheduled
 from genome.workload import Exactness
 from mutators.base import Direction, Parameter, Site
-from mutators.checks import integer
+from mutators.checks import integer, only_site
 
 GROUPS = (2, 4, 8, 16)
 
@@ -32,6 +32,7 @@ class SwizzleBlocks:
         return {"rows": GROUPS}
 
     def check(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> tuple[str, ...]:
+        only_site(site, "grid")
         state.require_free_mapping()
         rows = integer(params, "rows", 2, 256)
         if len(state.schedule.order) < 2:

@@ -10,7 +10,7 @@ from genome.gene import ParamValue
 from genome.scheduled import Scheduled
 from genome.workload import Exactness
 from mutators.base import Direction, Parameter, Site
-from mutators.checks import choice
+from mutators.checks import choice, only_site
 
 LANES = (2, 4, 8, 16)
 
@@ -34,6 +34,7 @@ class WarpTile:
         return {"lanes": tuple(n for n in LANES if x % n == 0 and y % (32 // n) == 0) or LANES}
 
     def check(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> tuple[str, ...]:
+        only_site(site, "threads")
         state.require_free_mapping()
         lanes = choice(params, "lanes", LANES)
         if len(state.schedule.order) < 2:

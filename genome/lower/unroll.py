@@ -13,11 +13,21 @@ from genome.schedule import Unroll
 from genome.walk import children, rewrite, root, substitute, variables, walk
 
 
+def literal(e: ir.Expr) -> int | None:
+    """The value of an integer literal, a minus in front included."""
+    match e:
+        case ir.IntLit(value=v):
+            return v
+        case ir.Un(op="-", operand=ir.IntLit(value=v)):
+            return -v
+    return None
+
+
 def constant_trip(loop: ir.For) -> tuple[int, int, int] | None:
     """(first value, step, number of iterations) of a loop with literal bounds, or None."""
-    if not (isinstance(loop.lo, ir.IntLit) and isinstance(loop.hi, ir.IntLit) and isinstance(loop.step, ir.IntLit)):
+    lo, hi, step = literal(loop.lo), literal(loop.hi), literal(loop.step)
+    if lo is None or hi is None or step is None:
         return None
-    lo, hi, step = loop.lo.value, loop.hi.value, loop.step.value
     if (step > 0) != (loop.cmp in ("<", "<=")):
         return None  # away from its bound: an unsigned loop that ends by wrapping around
     values = {"<": range(lo, hi, step or 1), "<=": range(lo, hi + 1, step or 1), ">": range(lo, hi, step or 1),

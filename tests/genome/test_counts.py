@@ -50,7 +50,6 @@ def test_trips(head: str, count: int) -> None:
     assert trips(loop(head), "i", {"N": 1}) == count
 
 
-@pytest.mark.xfail(strict=True, reason="one too many where the step does not divide the way to an inclusive bound")
 def test_trips_to_inclusive_bounds() -> None:
     assert [trips(loop(head), "i", {"N": 1}) for head, _ in UNEVEN] == [n for _, n in UNEVEN]
 

@@ -83,7 +83,6 @@ def test_no_false_fact_of_64_bits(cond: ir.Expr) -> None:
     hold(cond, condition_facts(cond, KNOWN, Poly.sym, TYPES))
 
 
-@pytest.mark.xfail(strict=True, reason="widening casts are looked through before the sign of their operand is proved")
 def test_widened_unsigned_difference() -> None:
     """``(long long)(u - w) >= 0`` is true for all u and w."""
     cond = ir.Bin(">=", ir.Cast(ir.CType("long long"), ir.Bin("-", ir.Var("u"), ir.Var("w"))), ir.IntLit(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genome.scheduled import Limits
-from tests.helpers.kernels import block, coarsen, loads_first, order, stage, swizzle, warp_tile
+from tests.helpers.kernels import block, coarsen, gene, loads_first, order, stage, swizzle, warp_tile
 from tests.mutators.refusal_base import TWO, Refused, blocked, one, two
 
 IN_PLACE = one("b[x] = 0.5f * b[x - 1] + 0.5f * b[x + 1]; // here", "float* b, int N")
@@ -92,6 +92,7 @@ MAPPING = (
             ("b is loaded and stored here", "stay in order"), "// here", {"shapes": {"a": "N", "b": "2*N"}}),
     Refused("bad-parameter", "sgemm", (swizzle(1),), ("rows = 1 is not an integer from 2 to 256",)),
     Refused("swizzle-one-axis", "softmax", (swizzle(4),), ("the grid has one axis",)),
+    Refused("no-such-site", "sgemm", (gene("SwizzleBlocks", "blocks", rows=4),), ("the one site 'grid'",)),
     Refused("warp-tile-one-axis", "softmax", (warp_tile(8),), ("the kernel has one axis",)),
     Refused("warp-tile-shape", "sgemm", (block(x=64, y=2), warp_tile(8)), ("does not divide into warps of 8 by 4",)),
     Refused("no-change", "sgemm", (warp_tile(8), warp_tile(8)), ("8 threads along the first axis already",)),

@@ -94,13 +94,11 @@ def test_wrong_sites_are_refused(name: str) -> None:
     refuses_wrong_sites(name)
 
 
-@pytest.mark.xfail(strict=True, reason="a gene's site is not looked at where there is one site only")
 @pytest.mark.parametrize("name", sorted(ONE_SITE))
 def test_wrong_sites_are_refused_where_there_is_one(name: str) -> None:
     refuses_wrong_sites(name)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="isdigit() is true of digits that int() does not read")
 def test_digits_of_other_scripts() -> None:
     state = conformance.states("sgemm")[0]
     conformance.try_one(CATALOGUE["UseSharedMemory"], state, "A", {"scope": "block", "order": "0\u00b9", "pad": 0})
