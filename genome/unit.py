@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tree_sitter import Node
 
-from genome import ir
+from genome import ir, walk
 from genome.errors import InputError, Loc
 from genome.frontend import device_part
 from genome.frontend.coords import recognise
 from genome.frontend.expressions import Context, location
 from genome.frontend.loops import label_loops, recognise_loops
-from genome.frontend.preprocess import expand
+from genome.frontend.read import read_source
 from genome.frontend.source import (
+    HEAD,
     Function,
     Source,
     find_kernel,
     first_error,
     function_declarator,
     functions,
+    kernels_of,
     marked,
     parse,
 )
 from genome.frontend.statements import Converter, constant, parameters
-from genome.frontend.templates import instantiate, split_name
+from genome.frontend.templates import guess_instance, instantiate, split_name
 from genome.frontend.types import read_specifiers, text_of
 from genome.normal import alpha_rename
 from genome.printer import cuda as cuda_printer
@@ -61,6 +64,7 @@ class SourceUnit:
     original: str = field(repr=False)
     declarations: tuple[ir.Decl, ...] = field(default=(), repr=False)
     c_linkage: bool = False
+    notes: tuple[str, ...] = ()  # what was left out of the translation unit, and why
 
     def cuda(self, kernel: ir.Kernel | None = None) -> str:
         """The translation unit to compile, with ``kernel`` (default: the loaded one) printed in its place."""
@@ -75,7 +79,7 @@ class SourceUnit:
         for p in self.parts:
             text = self.original if p.text is None else p.text
             if text.strip():
-                out.append(f'#line {p.line} "{name}"\n{text.strip(chr(10))}')
+                out.append(f'#line {p.line} "{p.file or name}"\n{text.strip(chr(10))}')
         return "\n".join(out) + "\n"
 
     def opencl(self, kernel: ir.Kernel | None = None, *, contract: bool = True) -> str:
@@ -87,33 +91,73 @@ class SourceUnit:
 
 def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[str, object] = NO_DEFINES,
               include: Sequence[str] = (), block: tuple[int, int, int] | None = None,
-              coordinates: bool = True) -> SourceUnit:
+              coordinates: bool = True, line: int | None = None) -> SourceUnit:
     """Reads one kernel of a ``.cu`` file.
 
-    ``kernel`` may be left out when the file has one, and is ``name<args>`` for a template. ``defines`` override the
-    file's own macros. ``include``: the folders of the user's headers (left to the compiler). ``block``: the launch's
+    ``kernel`` may be left out when the file has one, and is ``name<args>`` for a template; ``line`` tells overloads
+    apart. ``defines`` override the file's own macros. ``include``: the folders of the user's headers, beside the
+    file's own; headers that are in none are left out, with a note. ``block``: the launch's
     block when it is fixed; then its literal extents count as ``blockDim``. ``coordinates=False`` leaves
     ``blockIdx.x * blockDim.x + threadIdx.x`` as it is written. Raises :class:`InputError`.
     """
-    file = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror or e}", file=file,
-                         remedy="name an existing .cu file") from e
-    if b"\0" in data:
-        raise InputError("this is a binary file", file=file, remedy="name a .cu source file")
-    text = expand(data.decode("utf-8", "surrogateescape"), file, defines)
-    source = parse(text, file)
+    source = read_source(path, defines, include)
     name, args = split_name(kernel)
-    found, others = find_kernel(source, name)
+    found, others = find_kernel(source, name, line)
     if found.template is not None:
-        source = parse(instantiate(source, found, args), file)
-        found, others = find_kernel(source, found.name)
+        source = parse(instantiate(source, found, args), source.file, source.expanded)
+        found, _ = find_kernel(source, found.name, found.node.start_point[0] + 1)
     elif args is not None:
-        raise InputError(f"kernel '{found.name}' is no template", file=file, line=found.node.start_point[0] + 1,
-                         remedy=f"name it \"{found.name}\"")
+        raise InputError(f"kernel '{found.name}' is no template", file=source.file,
+                         line=found.node.start_point[0] + 1, remedy=f"name it \"{found.name}\"")
     return _build(source, found, others, block, coordinates)
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """A kernel of a file. ``name`` is what :func:`load_unit` takes; for a template an instance with ``guessed``
+    arguments. ``line`` is that of the definition in the file's (expanded) text."""
+
+    name: str
+    line: int
+    guessed: bool = False
+    problem: str = ""  # why it cannot be named at all
+
+
+def list_kernels(path: str | Path, *, defines: Mapping[str, object] = NO_DEFINES,
+                 include: Sequence[str] = ()) -> list[KernelEntry]:
+    """All ``__global__`` functions that a file (not its headers) defines, in order, those that the parser lost too.
+    Raises :class:`InputError` where the file cannot be read at all."""
+    source = read_source(path, defines, include)
+    out: list[KernelEntry] = []
+    seen: set[str] = set()
+    for f in kernels_of(source):
+        line = f.node.start_point[0] + 1
+        seen.add(f.name)
+        if line > source.expanded.lines:
+            continue
+        args = guess_instance(source, f) if f.template is not None else []
+        if args is None:
+            out.append(KernelEntry(f.name, line, problem="a template over packs or templates"))
+        else:
+            name = f"{f.name}<{', '.join(args)}>" if f.template is not None else f.name
+            out.append(KernelEntry(name, line, f.template is not None))
+    for m in HEAD.finditer(source.raw):
+        name, line = m.group(1).decode(), source.raw.count(b"\n", 0, m.start()) + 1
+        if name not in seen and line <= source.expanded.lines and _has_body(source.raw, m.end()):
+            seen.add(name)
+            out.append(KernelEntry(name, line))
+    return sorted(out, key=lambda e: e.line)
+
+
+def _has_body(raw: bytes, at: int) -> bool:
+    """Whether ``{`` comes before ``;`` behind the parameter list that opens before ``at``."""
+    depth = 1
+    for i in range(at, min(len(raw), at + 20000)):
+        c = raw[i:i + 1]
+        depth += (c == b"(") - (c == b")")
+        if depth <= 0 and c in (b"{", b";"):
+            return c == b"{"
+    return False
 
 
 def _build(source: Source, found: Function, others: tuple[str, ...], block: tuple[int, int, int] | None,
@@ -128,8 +172,23 @@ def _build(source: Source, found: Function, others: tuple[str, ...], block: tupl
     helpers = tuple(_device_function(source, f, cx) for f in functions(source.tree.root_node)
                     if f.node.id != found.node.id and not marked(f.node, "__global__")
                     and source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape") in kept)
-    return SourceUnit(source.file, label_loops(kernel), helpers, others, tuple(parts), _original(source, found),
-                      declarations, found.c_linkage)
+    file, line = source.origin(kernel.loc.line)
+    kernel = moved(label_loops(kernel), line - kernel.loc.line)
+    return SourceUnit(file, kernel, helpers, others, tuple(parts), _original(source, found), declarations,
+                      found.c_linkage, device_part.left_out(source))
+
+
+def moved(kernel: ir.Kernel, lines: int) -> ir.Kernel:
+    """A kernel of a header, whose lines are not those of the expanded text."""
+    if not lines:
+        return kernel
+
+    def one(n: Any) -> Any:
+        return replace(n, loc=Loc(n.loc.line + lines, n.loc.column)) if n.loc.line else n
+
+    params = tuple(one(p) for p in kernel.params)
+    whole: ir.Kernel = one(kernel)
+    return replace(whole, params=params, body=walk.rewrite(kernel.body, one))
 
 
 def _original(source: Source, found: Function) -> str:
@@ -205,8 +264,20 @@ def _launch_bounds(node: Node) -> tuple[int, int] | None:
     return None
 
 
+_HELPERS: dict[object, DeviceFunction] = {}  # every kernel of a file asks for the same
+
+
 def _device_function(source: Source, f: Function, cx: Context) -> DeviceFunction:
     text = source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape")
+    key = (text, f.node.start_point, frozenset(cx.types), tuple(cx.scopes[0].items()))
+    if key not in _HELPERS:
+        if len(_HELPERS) > 1000:
+            _HELPERS.clear()
+        _HELPERS[key] = _read_function(source, f, cx, text)
+    return _HELPERS[key]
+
+
+def _read_function(source: Source, f: Function, cx: Context, text: str) -> DeviceFunction:
     spec = _return_type(f.node)
     declarator = function_declarator(f.node)
     params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)

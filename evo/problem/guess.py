@@ -59,7 +59,7 @@ def _draft(source: Path) -> tuple[str, list[str]]:
         raise InputError(what, file=str(source), remedy="write a problem file that names the kernel; "
                          "see docs/problem-file.md" if found else "give it a .cu file with a kernel")
     kernel = load_unit(source, found[0], defines={}, include=(), block=BLOCKS[2]).kernel
-    grid = _grid(kernel)
+    grid = grid_guess(kernel)
     block = BLOCKS[len(grid)]
     use = array_use(kernel)
     scalars = [p.name for p in kernel.params if not p.type.pointer]
@@ -83,7 +83,7 @@ def _draft(source: Path) -> tuple[str, list[str]]:
     return "\n".join(lines), missing
 
 
-def _grid(kernel: ir.Kernel) -> list[str]:
+def grid_guess(kernel: ir.Kernel) -> list[str]:
     """An expression for each grid axis that the kernel uses: from guards ``coordinate < scalar``, "?" where there is
     none."""
     scalars = {p.name for p in kernel.params if not p.type.pointer}

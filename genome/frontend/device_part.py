@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from genome.frontend.source import Function, Source, declared_name, function_declarator, marked
+from genome.frontend.headers import verdict
+from genome.frontend.source import CONTAINERS, Function, Source, declared_name, function_declarator, marked
 from genome.frontend.types import text_of
-
-HOST_HEADERS = {
-    "iostream", "cstdio", "stdio.h", "cstdlib", "stdlib.h", "vector", "string", "cstring", "string.h", "algorithm",
-    "chrono", "random", "fstream", "sstream", "iomanip", "memory", "map", "set", "unordered_map", "unordered_set",
-    "functional", "numeric", "thread", "mutex", "atomic", "cassert", "stdexcept", "exception", "time.h", "ctime",
-    "sys/time.h", "unistd.h", "getopt.h", "math.h", "cmath", "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h",
-    "device_launch_parameters.h", "cublas_v2.h", "cusparse.h", "curand.h", "cuda_profiler_api.h", "nvToolsExt.h",
-    "omp.h", "mpi.h", "array", "tuple", "utility", "cstddef", "stddef.h", "helper_cuda.h", "helper_functions.h",
-    "helper_timer.h", "helper_string.h", "iterator", "complex", "deque", "list", "queue", "stack", "optional",
-    "filesystem", "sys/types.h", "sys/stat.h", "sys/resource.h", "errno.h", "signal.h", "locale.h", "ctype.h",
-    "cctype", "stdarg.h", "cstdarg", "device_functions.h", "math_functions.h",
-}
-INCLUDE = re.compile(r'#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 @dataclass
@@ -45,14 +33,28 @@ class Part:
     line: int
     text: str | None
     syntax: bool = False
+    file: str = ""  # the user's header that it is from; empty for the file itself
 
 
 SPECIFIERS = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
 NAME_NODES = ("identifier", "type_identifier", "namespace_identifier", "statement_identifier")
 
 
+_USES: dict[bytes, tuple[frozenset[str], frozenset[str]]] = {}  # the same text is asked for with every kernel
+
+
 def uses(node: Node) -> tuple[set[str], set[str]]:
     """(names that are used but not declared inside, names that are called)."""
+    text = node.text or b""
+    if text not in _USES:
+        if len(_USES) > 4000:
+            _USES.clear()
+        used, called = _uses(node)
+        _USES[text] = frozenset(used), frozenset(called)
+    return set(_USES[text][0]), set(_USES[text][1])
+
+
+def _uses(node: Node) -> tuple[set[str], set[str]]:
     used: set[str] = set()
     declared: set[str] = set()
     called: set[str] = set()
@@ -100,9 +102,8 @@ def describe(node: Node, source: Source, kernel: Function) -> Item:
     item = Item(node, set(), set(), set())
     text = source.raw[node.start_byte:node.end_byte].decode("utf-8", "surrogateescape")
     if kind == "preproc_include":
-        m = INCLUDE.search(text)
-        item.never = m is not None and m.group(2) in HOST_HEADERS
-        item.always = not item.never
+        kind, item.names = verdict(text)
+        item.never, item.always = kind in ("host", "unknown"), kind == "device"
     elif kind in ("preproc_def", "preproc_function_def", "namespace_alias_definition"):
         item.always = True
     elif kind == "preproc_call":
@@ -183,7 +184,29 @@ def collect(source: Source, kernel: Function) -> list[Part]:
     reached = _reach(items, used, called)
     parts: list[Part] = []
     _emit(source.tree.root_node, around, kernel, source, reached, parts)
-    return parts
+    if not source.expanded.headers:
+        return parts
+    parts.sort(key=lambda p: source.order(p.line))
+    return [p if p.line <= source.expanded.lines else replace(p, line=line, file=file)
+            for p in parts for file, line in (source.origin(p.line),)]
+
+
+def left_out(source: Source) -> tuple[str, ...]:
+    """One line for each header that nobody has, and for what the grammar could not take."""
+    out: list[str] = []
+    stack = [source.tree.root_node]
+    while stack:
+        n = stack.pop()
+        for c in n.children:
+            if c.type == "preproc_include":
+                text = " ".join(text_of(c).split())
+                if verdict(text)[0] == "unknown":
+                    file, line = source.origin(c.start_point[0] + 1)
+                    out.append(f"{file}:{line}: {text} is not found and is left out")
+            elif c.type in CONTAINERS:
+                stack.append(c)
+    out += [f"{f}:{n}: host code that cannot be parsed is left out" for f, n in map(source.origin, source.lost)]
+    return tuple(out)
 
 
 def _items(node: Node, around: set[int], kernel: Function, source: Source, out: list[Item]) -> None:

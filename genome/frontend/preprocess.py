@@ -1,8 +1,9 @@
 """Macro expansion of one file by its own macros, keeping the user's line numbers.
 
-``pcpp`` expands only what the file (or the problem's ``defines``) defines; ``#include`` and ``#pragma`` go through.
-The text is reassembled so that *line n of the result is line n of the user's file*: removed lines stay as blank
-lines, an expansion stays on the line of its use. So no line table is needed anywhere.
+``pcpp`` expands only what the file, its own headers and the problem's ``defines`` define; ``#pragma`` and includes of
+other people's headers go through. The text is reassembled so that *line n of the result is line n of the user's file*:
+removed lines stay as blank lines, an expansion stays on the line of its use. The text of the user's own headers (found
+beside the including file or in an include folder) stands *behind* that of the file, with a table of where it is from.
 
 Conditions on what only the compiler knows (``__CUDA_ARCH__``, names that begin with an underscore, anything when the
 file includes headers of its own) go through unevaluated, with the definitions inside them.
@@ -11,8 +12,12 @@ file includes headers of its own) go through unevaluated, with the definitions i
 from __future__ import annotations
 
 import copy
+import io
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pcpp
@@ -34,14 +39,26 @@ class _Malformed(Exception):
         self.line, self.message = line, message
 
 
+MOST_HEADER_BYTES = 1_000_000  # of the user's own headers, in sum: what is over it is left to the compiler
+
+
 class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
     """``pcpp`` with the pass-through rules of this module."""
 
-    def __init__(self, tunables: Mapping[str, object], own_headers: bool, own_names: set[str]) -> None:
+    def __init__(self, tunables: Mapping[str, object], own_headers: bool, own_names: set[str], file: str,
+                 include: Sequence[str], headers: bool) -> None:
         super().__init__()
+        self.headers = headers
+        self.file = os.path.abspath(file)
+        self.depth = 0  # of braces in the user's file; an include inside of braces cannot stand behind the file
+        self.included: dict[str, int] = {}  # own headers → the line of the user's file that asks for them
+        self.at = 0
+        self.bytes = 0
+        for folder in include:
+            self.add_path(os.path.abspath(folder))
         self.expand_filemacro = False
         self.expand_countermacro = False
-        self.own_headers = own_headers
+        self.own_headers = own_headers and not headers  # else only once one cannot be found
         self.own_names = own_names
         self.tunables = set(tunables)
         for name in PREDEFINED:
@@ -51,10 +68,22 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
 
     # -- what goes through ---------------------------------------------------------------------------------
     def on_include_not_found(self, is_malformed: bool, is_system: bool, curdir: str, path: str) -> NoReturn:
+        if not is_system and not is_malformed and OWN_INCLUDE.match(f'#include "{path}'):
+            self.own_headers = True
         raise OutputDirective(Action.IgnoreAndPassThrough)
 
-    def on_file_open(self, is_system_include: bool, includepath: str) -> NoReturn:
-        raise OSError("headers are left to the compiler")
+    def on_file_open(self, is_system_include: bool, includepath: str) -> io.StringIO:
+        path = Path(includepath)
+        left = not self.headers or self.depth or includepath == self.file or path.name in TOOLKIT_HEADERS
+        if left or not path.is_file():
+            raise OSError("left to the compiler")
+        text = path.read_bytes().decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+        self.bytes += len(text)
+        if self.bytes > MOST_HEADER_BYTES or "\0" in text:
+            raise OSError("left to the compiler")
+        self.own_names |= set(DEFINE.findall(text))
+        self.included.setdefault(includepath, self.at)
+        return io.StringIO(text)
 
     def _passes(self, name: str) -> bool:
         if name in KNOWN_FALSE or name in self.own_names:
@@ -82,6 +111,8 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
     def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> bool | None:
         if directive.value in ("define", "undef", "ifdef", "ifndef", "include") and not toks:
             raise _Malformed(directive.lineno, f"#{directive.value} without a name")
+        if directive.value == "include" and os.path.abspath(directive.source) == self.file:
+            self.at = directive.lineno
         if directive.value in ("define", "undef"):
             if ifpassthru:
                 raise OutputDirective(Action.IgnoreAndPassThrough)
@@ -118,10 +149,9 @@ def _glues(left: str, right: str, same: bool) -> bool:
     return GLUE.match(pair) is not None or (not same and re.match(r"\w\w", pair) is not None)
 
 
-def _assemble(tokens: Any) -> str:
-    """The text of a token stream, each token on its own line number."""
+def _assemble(tokens: Any, line: int = 1) -> str:
+    """The text of a token stream that begins at ``line``, each token on its own line number."""
     out: list[str] = []
-    line = 1
     space = ""
     last = ""
     last_expanded: list[str] = []
@@ -162,16 +192,52 @@ DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?!cuda|device_|mma|cooperative_groups|math_constants)', re.M)
 
 
-def expand(text: str, file: str, defines: Mapping[str, object]) -> str:
+TOOLKIT_HEADERS = frozenset({"helper_cuda.h", "helper_functions.h", "cublas_v2.h", "cuda_fp16.h", "cuda_bf16.h",
+                             "cuda_runtime.h"})
+
+
+@dataclass(frozen=True)
+class HeaderText:
+    """Where a run of an own header's lines stands: from ``start`` in the expanded text on are ``file``'s lines from
+    ``line`` on. ``at`` is the line of the user's file whose ``#include`` brought it in."""
+
+    start: int
+    file: str
+    line: int
+    at: int
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """``text`` has the user's lines first, ``lines`` in number, and then those of ``headers``."""
+
+    text: str
+    lines: int
+    headers: tuple[HeaderText, ...] = ()
+
+
+def expand(text: str, file: str, defines: Mapping[str, object], include: Sequence[str] = ()) -> str:
     """``text`` with the file's own macros applied, line for line. :class:`InputError` on a malformed directive."""
-    own_names = set(DEFINE.findall(text))
-    expander = _Expander(defines, bool(OWN_INCLUDE.search(text)), own_names)
+    return expand_file(text, file, defines, include).text
+
+
+def expand_file(text: str, file: str, defines: Mapping[str, object], include: Sequence[str] = ()) -> Expanded:
+    """The same with the origin of what own headers add."""
+    text = text.replace("\r\n", "\n")
+    if OWN_INCLUDE.search(text) or include:
+        try:
+            return _expand(text, file, defines, include, True)
+        except InputError:  # perhaps a header's fault, and then the compiler may make more of it
+            pass
+    return _expand(text, file, defines, include, False)
+
+
+def _expand(text: str, file: str, defines: Mapping[str, object], include: Sequence[str], headers: bool) -> Expanded:
+    own = bool(OWN_INCLUDE.search(text))
+    expander = _Expander(defines, own, set(DEFINE.findall(text)), file, include, headers)
     try:
-        expander.parse(text.replace("\r\n", "\n"), file)
-        tokens = []
-        while (tok := expander.token()) is not None:
-            tokens.append(tok)
-        return _assemble(tokens)
+        expander.parse(text, file)
+        return _split(expander, text)
     except _Malformed as e:
         raise InputError(f"the preprocessor stops: {e.message}", file=file, line=e.line,
                          remedy="mend the directive; the kernel must compile as it stands") from e
@@ -179,6 +245,42 @@ def expand(text: str, file: str, defines: Mapping[str, object]) -> str:
             SyntaxError, OverflowError) as e:  # pcpp has no error of its own for malformed directives
         raise InputError(f"the preprocessor stops: {' '.join(str(e).split()) or type(e).__name__}", file=file,
                          remedy="mend the directive; the kernel must compile as it stands") from e
+
+
+def _split(expander: _Expander, text: str) -> Expanded:
+    """The token stream as the file's own text and, behind it, that of its headers."""
+    own: list[Any] = []
+    runs: list[tuple[str, list[Any]]] = []
+    source = expander.file
+    real = {"": ""}  # pcpp spells paths relative to the working folder where it can
+    while (tok := expander.token()) is not None:
+        origin = real.get(tok.source) or real.setdefault(tok.source, tok.source and os.path.abspath(tok.source))
+        if origin and origin != source:
+            source = origin
+            if source != expander.file:
+                runs.append((source, []))
+        if source == expander.file:
+            expander.depth += (tok.value == "{") - (tok.value == "}")
+            own.append(tok)
+        else:
+            runs[-1][1].append(tok)
+    out = _assemble(own)
+    lines = max(out.count("\n"), text.count("\n") + 1)
+    if not runs:
+        return Expanded(out, lines)
+    out += "\n" * (lines - out.count("\n"))
+    start = lines + 1
+    headers: list[HeaderText] = []
+    pieces = [out]
+    for file, tokens in runs:
+        if not any(t.value.strip() for t in tokens):
+            continue
+        first = tokens[0].lineno
+        piece = _assemble(tokens, first)
+        headers.append(HeaderText(start, file, first, expander.included.get(file, 0)))
+        pieces.append(piece)
+        start += piece.count("\n")
+    return Expanded("".join(pieces), lines, tuple(headers))
 
 
 PRAGMA_UNROLL = re.compile(

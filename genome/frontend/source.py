@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
 
 from genome.errors import InputError
-from genome.frontend.preprocess import mask
+from genome.frontend.chunks import blanked, top_level
+from genome.frontend.preprocess import Expanded, mask
 from genome.frontend.types import text_of
 
 LANGUAGE = Language(tree_sitter_cuda.language())
+TEMPLATES = Query(LANGUAGE, "[(template_function) (template_method) (template_type)] @t")
+DECLARATIONS = Query(LANGUAGE, "[(parameter_declaration) (declaration) (optional_parameter_declaration)] @d")
 CONTAINERS = {"translation_unit", "linkage_specification", "declaration_list", "namespace_definition",
               "template_declaration", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "ERROR"}
 
@@ -21,67 +24,127 @@ CONTAINERS = {"translation_unit", "linkage_specification", "declaration_list", "
 @dataclass(frozen=True)
 class Source:
     """``raw`` is the expanded text, ``tree`` the parse of its masked twin (equal offsets), ``pragmas`` the unroll
-    pragmas by start offset."""
+    pragmas by start offset. ``expanded`` knows which lines come from the user's own headers; ``lost``: the first lines
+    of what was left out because it cannot be parsed and no kernel is in it."""
 
     file: str
     raw: bytes
     tree: Tree
     pragmas: dict[int, tuple[int, str]]
+    expanded: Expanded
+    lost: tuple[int, ...] = ()
+
+    def origin(self, line: int) -> tuple[str, int]:
+        """File and line that a line of ``raw`` comes from."""
+        if line > self.expanded.lines:
+            for h in reversed(self.expanded.headers):
+                if line >= h.start:
+                    return h.file, line - h.start + h.line
+        return self.file, line
+
+    def order(self, line: int) -> int:
+        """What sorts a line of ``raw`` into the order of the translation unit: headers stand where they are included,
+        just before the line of their ``#include``."""
+        if line > self.expanded.lines:
+            for h in reversed(self.expanded.headers):
+                if line >= h.start:
+                    return 2 * h.at - 1
+        return 2 * line
 
 
-def parse(text: str, file: str) -> Source:
+def parse(text: str, file: str, expanded: Expanded | None = None) -> Source:
     masked, pragmas = mask(text)
     code = masked.encode("utf-8", "surrogateescape")
     tree = Parser(LANGUAGE).parse(code)
+    lost: tuple[int, ...] = ()
+    if tree.root_node.has_error:
+        code, lost = _without_unreadable(code)
+        if lost:
+            tree = Parser(LANGUAGE).parse(code)
     if MAYBE_TEMPLATE.search(code):
         for _ in range(8):  # each pass sees through one more level of nesting
-            swaps = _false_templates(tree.root_node)
+            swaps = _false_templates(tree.root_node, code)
             if not swaps:
                 break
             patched = bytearray(code)
             for at in swaps:
                 patched[at] = ord("<")
+                if code[at + 1:at + 2] == b">":  # a < b >> c
+                    patched[at + 1] = ord("<")
             code = bytes(patched)
             tree = Parser(LANGUAGE).parse(code)
-    return Source(file, text.encode("utf-8", "surrogateescape"), tree, pragmas)
+    return Source(file, text.encode("utf-8", "surrogateescape"), tree, pragmas,
+                  expanded or Expanded(text, text.count("\n") + 1), lost)
 
 
-MAYBE_TEMPLATE = re.compile(rb"[\w\])]\s*<[^<>;{}]*>\s*[-(+*&!~]")
+def _without_unreadable(code: bytes) -> tuple[bytes, tuple[int, ...]]:
+    """The code without the bodies of host functions that the grammar cannot take, and without pieces of which it
+    makes nothing at all; so they cannot swallow a kernel. With the first line of each."""
+    lost: list[int] = []
+    parser = Parser(LANGUAGE)
+    for chunk in top_level(code):
+        root = parser.parse(code[chunk.start:chunk.end]).root_node
+        if not root.has_error:
+            continue
+        if chunk.host and chunk.body is not None:
+            code = blanked(code, chunk.body[0] + 1, chunk.body[1] - 1)
+        elif b"__global__" in chunk.head or any(
+                c.type in ("function_definition", "template_declaration") for c in root.children):
+            continue  # its own error is reported, and it stands alone
+        else:
+            code = blanked(code, chunk.start, chunk.end)
+        lost.append(code.count(b"\n", 0, chunk.start) + 1)
+    return code, tuple(lost)
 
 
-def _false_templates(root: Node) -> list[int]:
+MAYBE_TEMPLATE = re.compile(rb"[\w\])]\s*<[^<>;{}]*>\s*[-(+*&!~>=]")
+
+
+def _false_templates(root: Node, code: bytes) -> list[int]:
     """Offsets of the ``>`` in ``i < n && j > (m)``, which the grammar takes for a call of a template ``i<n && j>``.
 
     Replaced by ``<``, which binds alike, the text parses as it is meant; operators are read from the raw text."""
     out: list[int] = []
-    stack: list[tuple[Node, frozenset[str]]] = [(root, frozenset())]
-    while stack:
-        node, variables = stack.pop()
-        if node.type == "function_definition":
-            variables = _variables(node)
-        elif node.type in ("template_function", "template_method", "template_type"):
-            args = node.child_by_field_name("arguments")
-            name = node.child_by_field_name("name")
-            if args is not None and name is not None and args.child_count and args.children[-1].type == ">":
-                logical = any(c.type == "binary_expression" and {"&&", "||"} & {k.type for k in c.children}
-                              for c in args.children)
-                if text_of(name) in variables or (logical and node.type != "template_type"):
-                    out.append(args.children[-1].start_byte)
-        stack.extend((c, variables) for c in node.children)
+    variables: dict[int, frozenset[str]] = {}
+    for node in QueryCursor(TEMPLATES).captures(root).get("t", ()):
+        args = node.child_by_field_name("arguments")
+        name = node.child_by_field_name("name")
+        if args is None or name is None or not args.child_count or args.children[-1].type != ">":
+            continue
+        function = _function_around(node)
+        if function is not None and function.id not in variables:
+            variables[function.id] = _variables(function)
+        logical = any(c.type == "binary_expression" and {"&&", "||"} & {k.type for k in c.children}
+                      for c in args.children)
+        shift = code[args.end_byte:args.end_byte + 1] == b">" and not _in_arguments(node)  # a < b >> c
+        local = function is not None and text_of(name) in variables[function.id]
+        if shift or local or (logical and node.type != "template_type"):
+            out.append(args.children[-1].start_byte)
     return out
+
+
+def _function_around(node: Node) -> Node | None:
+    while node.parent is not None:
+        node = node.parent
+        if node.type == "function_definition":
+            return node
+    return None
+
+
+def _in_arguments(node: Node) -> bool:
+    """Whether a node stands among template arguments, so that ``>>`` may close two lists."""
+    above = node.parent
+    while above is not None and not above.type.endswith(("_statement", "_definition", "declaration")):
+        if above.type == "template_argument_list":
+            return True
+        above = above.parent
+    return False
 
 
 def _variables(function: Node) -> frozenset[str]:
     """The names of a function's parameters and local variables."""
-    names: set[str] = set()
-    stack = [function]
-    while stack:
-        node = stack.pop()
-        if node.type in ("parameter_declaration", "declaration", "optional_parameter_declaration"):
-            for d in node.children_by_field_name("declarator"):
-                names.add(declared_name(d))
-        stack.extend(node.children)
-    return frozenset(names - {""})
+    found = QueryCursor(DECLARATIONS).captures(function).get("d", ())
+    return frozenset({declared_name(d) for n in found for d in n.children_by_field_name("declarator")} - {""})
 
 
 def declared_name(node: Node | None) -> str:
@@ -163,9 +226,15 @@ def first_error(node: Node) -> Node | None:
     return None
 
 
-def find_kernel(source: Source, name: str | None) -> tuple[Function, tuple[str, ...]]:
-    """The ``__global__`` function called ``name`` (or the only one) and the names of the others."""
-    kernels = [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]
+def kernels_of(source: Source) -> list[Function]:
+    """The kernels that have a body, in the file's order."""
+    return [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]
+
+
+def find_kernel(source: Source, name: str | None, line: int | None = None) -> tuple[Function, tuple[str, ...]]:
+    """The ``__global__`` function called ``name`` (or the only one; of several, the one at ``line``) and the names of
+    the others."""
+    kernels = kernels_of(source)
     names = list(dict.fromkeys(f.name for f in kernels))
     listing = ", ".join(names)
     if not kernels or (name is not None and name not in names):
@@ -179,13 +248,15 @@ def find_kernel(source: Source, name: str | None) -> tuple[Function, tuple[str, 
                              remedy=f"say which one: {listing}")
         name = names[0]
     for f in kernels:
-        if f.name == name:
+        if f.name == name and (line is None or f.node.start_point[0] + 1 == line):
             check_errors(f.node, source, name)
             return f, tuple(n for n in names if n != name)
     raise InputError(f"there is no kernel '{name}'", file=source.file, remedy=f"kernels here: {listing}")
 
 
-HEAD = re.compile(rb"__global__[^;{}]*?\b(\w+)\s*\(")
+HEAD = re.compile(rb"__global__(?:[^;{}(]|__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|"
+                  rb"__attribute__\s*\(\([^()]*\)\))*?"
+                  rb"\b(?!__launch_bounds__|__attribute__)(\w+)\s*\(")
 
 
 def _broken_kernel(source: Source, name: str | None) -> None:
@@ -221,10 +292,10 @@ def check_errors(node: Node, source: Source, name: str) -> None:
     bad = first_error(node)
     if bad is None:
         return
-    line = bad.start_point[0] + 1
+    file, line = source.origin(bad.start_point[0] + 1)
     if bad.is_missing:
         message = f"kernel '{name}': '{bad.type}' is missing"
     else:
         near = source.raw[bad.start_byte:bad.end_byte].decode("utf-8", "replace").split("\n")[0].strip()[:40]
         message = f"kernel '{name}' cannot be parsed near '{near}'"
-    raise InputError(message, file=source.file, line=line, remedy="the kernel must compile as it stands")
+    raise InputError(message, file=file, line=line, remedy="the kernel must compile as it stands")

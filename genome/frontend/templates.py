@@ -7,8 +7,9 @@ import re
 from tree_sitter import Node
 
 from genome.errors import InputError
-from genome.frontend.source import Function, Source
-from genome.frontend.types import text_of
+from genome.frontend.chunks import blanked
+from genome.frontend.source import Function, Source, kernels_of
+from genome.frontend.types import BUILTIN_TYPES, text_of
 
 
 def split_name(name: str | None) -> tuple[str | None, list[str] | None]:
@@ -64,6 +65,9 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> str
                              remedy=f"name an instance: \"{kernel.name}<{', '.join('...' for _ in params)}>\"")
         values[param] = value
     raw, pieces = source.raw, []
+    for other in kernels_of(source):  # they would be parsed again for nothing
+        if other.node.id != kernel.node.id:
+            raw = blanked(raw, other.outer.start_byte, other.outer.end_byte)
     node, outer = kernel.node, kernel.outer
     pieces.append(raw[: outer.start_byte])
     header = raw[outer.start_byte:node.start_byte]
@@ -95,3 +99,44 @@ def _leaves(node: Node) -> list[Node]:
         else:
             out.append(n)
     return out
+
+
+VALUE_GUESSES = (("bool", "true"), ("float", "1.0f"), ("double", "1.0"))
+
+
+def guess_instance(source: Source, kernel: Function) -> list[str] | None:
+    """Arguments for a kernel template: those of a launch or an explicit instantiation in the file where all of them
+    are literals and known types, else a default or a plausible value for each parameter; None where there is no
+    plausible one (template template parameters, packs)."""
+    assert kernel.template is not None
+    text = source.raw.decode("utf-8", "surrogateescape")
+    for m in re.finditer(rf"\b{re.escape(kernel.name)}\s*<(?!<)([^;{{}}]*?)>\s*(?:<<<|\()", text):
+        _, args = split_name(f"k<{m.group(1)}>")
+        if args and all(re.fullmatch(r"-?\d+[uUlL]*|true|false", a) or a.split("::")[-1] in BUILTIN_TYPES
+                        for a in args):
+            return args
+    out: list[str] = []
+    params = kernel.template.child_by_field_name("parameters")
+    for p in params.children if params is not None else []:
+        if not p.is_named or p.type == "comment":
+            continue
+        if p.type in ("variadic_type_parameter_declaration", "variadic_parameter_declaration",
+                      "template_template_parameter_declaration"):
+            return None
+        if p.child_by_field_name("default_type") is not None or p.child_by_field_name("default_value") is not None:
+            break  # the rest have defaults too
+        if p.type == "type_parameter_declaration":
+            name = text_of(p).split()[-1].lower()
+            out.append("int" if re.search(r"idx|index|offset|int", name) else "float")
+        else:
+            kind = text_of(p.child_by_field_name("type") or p)
+            out.append(next((v for k, v in VALUE_GUESSES if kind.startswith(k)), _plausible(text_of(p))))
+    return out
+
+
+def _plausible(parameter: str) -> str:
+    """A value for an integer template parameter, from its name."""
+    name = parameter.split()[-1].lower()
+    if re.search(r"block|thread|tile|bm|bn", name):
+        return "32" if "tile" in name else "128"
+    return "8" if re.search(r"bk|size|dim", name) else "4"

@@ -89,7 +89,9 @@ class Printer:
 
     def _bin(self, e: ir.Bin) -> tuple[str, int]:
         level = BINARY[e.op]
-        left, right = self.expr(e.left, level), self.expr(e.right, level + 1)
+        # the parser of the front-end takes "(a = b, c)" for a fold expression; with parentheses it does not
+        least = TERNARY if e.op == "," and isinstance(e.left, ir.AssignExpr) else level
+        left, right = self.expr(e.left, least), self.expr(e.right, level + 1)
         return (f"{left}, {right}" if e.op == "," else f"{left} {e.op} {right}"), level
 
     def _un(self, e: ir.Un) -> tuple[str, int]:

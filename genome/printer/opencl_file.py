@@ -10,7 +10,8 @@ from tree_sitter import Node
 
 from genome import ir
 from genome.errors import Loc
-from genome.frontend.device_part import INCLUDE, SPECIFIERS
+from genome.frontend.device_part import SPECIFIERS
+from genome.frontend.headers import INCLUDE
 from genome.frontend.source import parse
 from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
 from genome.printer.opencl_types import BUILTIN_FUNCTIONS, base_name, refuse, stored

@@ -259,9 +259,10 @@ void host(int n) { std::cout << n; }
 __global__ void k(P* a, int n) { a[0].x = outer(a[1]) + n; }
 __global__ void other(int* a) { a[0] = 1; }
 """, "k")
-    for kept in ('"mine.h"', "WIDTH = 3", "struct P", "int inner", "int outer"):
+    for kept in ("WIDTH = 3", "struct P", "int inner", "int outer"):
         assert kept in u.cuda() and kept in u.cuda_original()
-    for gone in ("iostream", "vector", "Unused", "not_called", "host", "other", "using namespace std"):
+    assert len(u.notes) == 1 and u.notes[0].endswith('k.cu:2: #include "mine.h" is not found and is left out')
+    for gone in ('"mine.h"', "iostream", "vector", "Unused", "not_called", "host", "other", "using namespace std"):
         assert gone not in u.cuda()
     assert u.cuda().count("void k(") == 1
     assert u.other_kernels == ("other",) and [f.name for f in u.functions] == ["inner", "outer"]
