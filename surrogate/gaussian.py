@@ -28,7 +28,7 @@ JITTER = 1e-8
 class Priors:
     """Means and standard deviations of the logarithms; coordinates are expected in 0 … 1, targets standardised."""
 
-    scale: tuple[float, float] = (math.log(0.7), 1.0)
+    scale: tuple[float, float] = (0.0, 0.8)
     signal: tuple[float, float] = (0.0, 1.0)  # variance
     noise: tuple[float, float] = (math.log(1e-3), 1.5)  # variance
 

@@ -57,7 +57,10 @@ def test_gzip_by_content(tmp_path: Path) -> None:
     assert len(load_space(path).entries) == 4
 
 
-@pytest.mark.parametrize("cut", ["}", "}}", "}}}", ', "time": 1e+20}}}', '"32,b": {"x": 32, "kind": "b", "time": 1e+20}}}'])
+LAST = '"32,b": {"x": 32, "kind": "b", "time": 1e+20}}}'
+
+
+@pytest.mark.parametrize("cut", ["}", "}}", "}}}", ', "time": 1e+20}}}', LAST])
 def test_a_missing_end_is_supplied(tmp_path: Path, cut: str) -> None:
     """Without one, two or three brackets, cut within the last entry, and after the comma before it."""
     whole = json.dumps(cache())
