@@ -27,7 +27,6 @@ from genome.frontend.source import (
     functions,
     kernels_of,
     marked,
-    parse,
 )
 from genome.frontend.statements import Converter, constant, parameters
 from genome.frontend.templates import guess_instance, instantiate, split_name
@@ -104,7 +103,7 @@ def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[s
     name, args = split_name(kernel)
     found, others = find_kernel(source, name, line)
     if found.template is not None:
-        source = parse(instantiate(source, found, args), source.file, source.expanded)
+        source = instantiate(source, found, args)
         found, _ = find_kernel(source, found.name, found.node.start_point[0] + 1)
     elif args is not None:
         raise InputError(f"kernel '{found.name}' is no template", file=source.file,

@@ -19,10 +19,24 @@ STMTS = (
 NODES = EXPRS + STMTS
 
 
+_NAMES: dict[type, tuple[str, ...]] = {}  # fields that may hold nodes: dataclasses.fields() at every node is slow
+_PLAIN = frozenset({"loc", "name", "op", "text", "label", "var", "cmp", "unroll", "comment", "style", "type", "func",
+                    "reason", "reads", "writes", "barrier", "suffix", "prefix", "arrow", "space", "align", "axis",
+                    "kind", "bytes", "pending"})
+
+
+def field_names(node: Any) -> tuple[str, ...]:
+    """The names of the fields of a node that may hold other nodes."""
+    kind = type(node)
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(f.name for f in fields(kind) if f.name not in _PLAIN)
+    return _NAMES[kind]
+
+
 def children(node: Any) -> Iterator[Any]:
     """The direct child nodes (expressions and statements), in source order."""
-    for f in fields(node):
-        value = getattr(node, f.name)
+    for name in field_names(node):
+        value = getattr(node, name)
         if isinstance(value, NODES):
             yield value
         elif isinstance(value, tuple):
@@ -60,12 +74,12 @@ def rewrite(node: Any, fn: Callable[[Any], Any]) -> Any:
                 out.append(new)
         return tuple(out) if changed else node
     changes: dict[str, Any] = {}
-    for f in fields(node):
-        value = getattr(node, f.name)
+    for name in field_names(node):
+        value = getattr(node, name)
         if isinstance(value, NODES) or (isinstance(value, tuple) and any(isinstance(v, NODES) for v in value)):
             new = rewrite(value, fn)
             if new is not value:
-                changes[f.name] = new
+                changes[name] = new
     return fn(replace(node, **changes) if changes else node)
 
 

@@ -32,6 +32,7 @@ class Source:
     tree: Tree
     pragmas: dict[int, tuple[int, str]]
     expanded: Expanded
+    code: bytes  # what was parsed
     lost: tuple[int, ...] = ()
 
     def origin(self, line: int) -> tuple[str, int]:
@@ -74,7 +75,44 @@ def parse(text: str, file: str, expanded: Expanded | None = None) -> Source:
             code = bytes(patched)
             tree = Parser(LANGUAGE).parse(code)
     return Source(file, text.encode("utf-8", "surrogateescape"), tree, pragmas,
-                  expanded or Expanded(text, text.count("\n") + 1), lost)
+                  expanded or Expanded(text, text.count("\n") + 1), code, lost)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Bytes ``start`` to ``end`` become ``new``; ``hidden``: inside of what the parser sees as a comment."""
+
+    start: int
+    end: int
+    new: bytes
+    start_point: tuple[int, int]
+    end_point: tuple[int, int]
+    hidden: bool = False
+
+
+def edited(source: Source, edits: list[Edit]) -> Source:
+    """The source after edits that are in order and apart from each other; the parser looks at those places only."""
+    raw: list[bytes] = []
+    code: list[bytes] = []
+    at = 0
+    for e in edits:
+        raw += [source.raw[at:e.start], e.new]
+        code += [source.code[at:e.start], b" " * len(e.new) if e.hidden else e.new]
+        at = e.end
+    raw.append(source.raw[at:])
+    code.append(source.code[at:])
+    tree = source.tree.copy()
+    for e in reversed(edits):
+        lines = e.new.count(b"\n")
+        last = len(e.new) - e.new.rfind(b"\n") - 1
+        row, column = e.start_point
+        tree.edit(start_byte=e.start, old_end_byte=e.end, new_end_byte=e.start + len(e.new),
+                  start_point=e.start_point, old_end_point=e.end_point,
+                  new_end_point=(row + lines, last if lines else column + len(e.new)))
+    whole = b"".join(raw)
+    tree = Parser(LANGUAGE).parse(b"".join(code), tree)
+    return Source(source.file, whole, tree, mask(whole.decode("utf-8", "surrogateescape"))[1], source.expanded,
+                  b"".join(code), source.lost)
 
 
 def _without_unreadable(code: bytes) -> tuple[bytes, tuple[int, ...]]:

@@ -7,8 +7,7 @@ import re
 from tree_sitter import Node
 
 from genome.errors import InputError
-from genome.frontend.chunks import blanked
-from genome.frontend.source import Function, Source, kernels_of
+from genome.frontend.source import Edit, Function, Source, edited
 from genome.frontend.types import BUILTIN_TYPES, text_of
 
 
@@ -47,8 +46,8 @@ def template_parameters(template: Node) -> list[tuple[str, str | None]]:
     return out
 
 
-def instantiate(source: Source, kernel: Function, args: list[str] | None) -> str:
-    """The file's text with the template replaced by the plain function for ``args``; line numbers are kept."""
+def instantiate(source: Source, kernel: Function, args: list[str] | None) -> Source:
+    """The file with the template replaced by the plain function for ``args``; line numbers are kept."""
     assert kernel.template is not None
     params = template_parameters(kernel.template)
     line = kernel.node.start_point[0] + 1
@@ -64,16 +63,11 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> str
             raise InputError(f"kernel '{kernel.name}' is a template over {wanted}", file=source.file, line=line,
                              remedy=f"name an instance: \"{kernel.name}<{', '.join('...' for _ in params)}>\"")
         values[param] = value
-    raw, pieces = source.raw, []
-    for other in kernels_of(source):  # they would be parsed again for nothing
-        if other.node.id != kernel.node.id:
-            raw = blanked(raw, other.outer.start_byte, other.outer.end_byte)
+    raw, edits = source.raw, []
     node, outer = kernel.node, kernel.outer
-    pieces.append(raw[: outer.start_byte])
     header = raw[outer.start_byte:node.start_byte]
-    pieces.append(b'extern "C" ' if b'"C"' in header else b"")
-    pieces.append(b"\n" * header.count(b"\n"))
-    at = node.start_byte
+    edits.append(Edit(outer.start_byte, node.start_byte, (b'extern "C" ' if b'"C"' in header else b"")
+                      + b"\n" * header.count(b"\n"), outer.start_point, node.start_point))
     for leaf in _leaves(node):
         name = text_of(leaf)
         if leaf.type in ("identifier", "type_identifier") and name in values:
@@ -83,10 +77,18 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> str
             if not re.fullmatch(r"[\w:.]+", value) and (is_called or leaf.type == "identifier"
                                                        and re.search(r"\d", value[:2])):
                 value = f"({value})"
-            pieces += [raw[at:leaf.start_byte], value.encode()]
-            at = leaf.end_byte
-    pieces += [raw[at:node.end_byte], b"\n" * raw[node.end_byte:outer.end_byte].count(b"\n"), raw[outer.end_byte:]]
-    return b"".join(pieces).decode("utf-8", "surrogateescape")
+            edits.append(Edit(leaf.start_byte, leaf.end_byte, value.encode(), leaf.start_point, leaf.end_point))
+        elif leaf.type == "comment" and leaf.start_byte in source.pragmas:  # #pragma unroll N
+            row, column = leaf.start_point
+            for m in WORD.finditer(raw, leaf.start_byte, leaf.end_byte):
+                if m.group().decode() in values:
+                    before, after = m.start() - leaf.start_byte, m.end() - leaf.start_byte
+                    edits.append(Edit(m.start(), m.end(), values[m.group().decode()].encode(),
+                                      (row, column + before), (row, column + after), hidden=True))
+    return edited(source, edits)
+
+
+WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 def _leaves(node: Node) -> list[Node]:
