@@ -7,6 +7,7 @@ The grammar is Python's arithmetic and comparison subset over integers and float
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -106,7 +107,11 @@ def _value(node: ast.expr, values: Mapping[str, Number]) -> Number:
         case ast.Div():
             return a // b if isinstance(a, int) and isinstance(b, int) else a / b
         case ast.Pow():
+            if abs(a) > 1 and abs(b) * math.log2(max(abs(a), 2)) > 256:
+                raise ExpressionError("a power that is too large")
             return a**b
+        case ast.LShift() if not 0 <= b < 256:
+            raise ExpressionError("a shift by too much")
         case ast.LShift():
             return int(a) << int(b)
         case ast.RShift():

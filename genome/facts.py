@@ -157,9 +157,14 @@ def loop_facts(
         return ()
     facts: tuple[Poly, ...] = ()
     if lo is not None:
-        # The variable starts at lo and moves away from it; a start that could wrap on conversion tells nothing.
+        # The variable starts at lo and moves away from it. Signed counters do not wrap in a valid program; an unsigned
+        # one may, unless it goes up by one to a bound, and its start may wrap on conversion.
         tv = types.get(loop.var)
         signed = tv is not None and tv.base in INTEGER_BASES and INTEGER_BASES[tv.base][1]
-        if signed or implies(known, lo):
+        if signed:
             facts += (v - lo,) if loop.step.value > 0 else (lo - v,)
+        elif loop.step.value == 1 and loop.cmp == "<" and implies(known, lo):
+            facts += (v - lo,)
+        else:
+            facts += (v,)
     return facts + condition_facts(ir.Bin(loop.cmp, ir.Var(loop.var), loop.hi), known + facts, resolve, types)

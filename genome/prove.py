@@ -42,7 +42,7 @@ def _empty(nonnegative: tuple[Poly, ...], zero: tuple[Poly, ...]) -> bool:
                 make = isl.Constraint.eq_from_names if equal else isl.Constraint.ineq_from_names
                 result = result.add_constraint(make(space, coefficients))
         return bool(result.is_empty())
-    except isl.Error as e:
+    except (isl.Error, TypeError) as e:  # islpy hands a null object on as TypeError when the limit is reached
         raise NotProved(str(e)) from e
 
 
@@ -87,5 +87,5 @@ def sample(nonnegative: Iterable[Poly], zero: Iterable[Poly] = ()) -> dict[str, 
         point = s.sample_point()
         return {"*".join(m): int(point.get_coordinate_val(isl.dim_type.set, i).to_python())
                 for i, m in enumerate(symbols)}
-    except isl.Error:
+    except (isl.Error, TypeError):
         return None

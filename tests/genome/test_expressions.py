@@ -73,3 +73,9 @@ def test_messages_name_the_cause() -> None:
 def test_operators_that_are_not_of_the_grammar(text: str) -> None:
     with pytest.raises(ExpressionError):
         evaluate(text, {"N": 3, "M": 4})
+
+
+@pytest.mark.parametrize("text", ["9**9**9", "1 << 100000", "2**-1e9"])
+def test_large_powers_are_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text, {})

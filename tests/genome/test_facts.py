@@ -187,3 +187,11 @@ def test_what_loops_tell() -> None:
     down = ir.For("i", "i", ir.INT, ir.Bin("-", ir.Var("n"), ir.IntLit(1)), ">=", ir.IntLit(0), ir.IntLit(-1), ())
     assert texts(down) == ["-i + n - 1", "i"]
     assert texts(ir.For("i", "i", ir.INT, ir.IntLit(0), "<", ir.Var("n"), ir.Var("n"), ())) == []
+
+
+def test_unsigned_counters_may_wrap() -> None:
+    """``for (unsigned u = 0; u < bound; u -= 3)`` runs far past its start."""
+    down = ir.For("u", "u", ir.UINT, ir.IntLit(0), "<", ir.Var("w"), ir.IntLit(-3), ())
+    assert loop_facts(down, KNOWN, Poly.sym, TYPES) == (Poly.sym("u"), Poly.sym("w") - Poly.sym("u") - Poly.const(1))
+    up = ir.For("u", "u", ir.UINT, ir.IntLit(2), "<", ir.Var("w"), ir.IntLit(1), ())
+    assert Poly.sym("u") - Poly.const(2) in loop_facts(up, KNOWN, Poly.sym, TYPES)

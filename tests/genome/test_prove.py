@@ -69,3 +69,10 @@ def test_giving_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     prove._empty.cache_clear()
     assert prove.empty(system)
+
+
+def test_giving_up_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove, "MAX_OPERATIONS", 10)
+    x, y = Poly.sym("giving_up_x"), Poly.sym("giving_up_y")
+    assert not prove.implies([x - y, y], x)
+    assert prove.sample([x - y, y]) is None
