@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genome import ir
+from genome.initialiser import elements
 
 Value = Any  # an array over lanes, or a NumPy scalar that is the same for all of them
 Bits = NDArray[np.bool_]
@@ -233,12 +234,12 @@ class Machine:
             data = np.full((*dims, self.lanes.size), POISON[dtype.kind]).astype(dtype)
             array = Private(data, np.zeros(data.shape, bool))
             self.env[s.name] = array
-            if isinstance(s.init, ir.InitList) and len(dims) == 1:
-                for i in range(dims[0]):
-                    value = self._eval(s.init.items[i], m) if i < len(s.init.items) else dtype.type(0)
-                    array.data[i], array.defined[i] = self._cast(value, dtype), True
-            elif s.init is not None:
-                raise Unsupported("initialiser of an array")
+            if s.init is not None:
+                values = elements(s)
+                if values is None:
+                    raise Unsupported("initialiser of an array")
+                for at, value in values:
+                    array.data[at], array.defined[at] = self._cast(self._eval(value, m), dtype), True
             return
         self.types[s.name] = dtype
         if s.init is None:

@@ -1,16 +1,16 @@
-"""Awkward sizes for a candidate: one, primes, smaller than a tile, and one with two blocks and a tail along each axis."""
+"""Awkward sizes for a candidate: one, primes, smaller than a tile, two blocks and a tail along each axis."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 
-from genome import expressions
+from genome import expressions, ir
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.scheduled import Scheduled
 from genome.walk import variables
-from genome.workload import Size
+from genome.workload import Size, block_values
 from gpu.sizes import admissible
 
 ROWS = ((1,), (5, 3, 7), (19, 37, 11))
@@ -78,11 +78,10 @@ def cost(state: Scheduled, size: Size) -> float:
     total = 1.0
     grid = state.grid
     block = state.launch.block if state.same_mapping else state.schedule.block
-    from genome.workload import block_values
-
+    values = {**scalars, **block_values(state.launch.block)}
     for text, threads in zip(grid, block, strict=True):
         try:
-            total *= max(1, int(expressions.evaluate(str(text), {**scalars, **block_values(state.launch.block)}))) * threads
+            total *= max(1, int(expressions.evaluate(str(text), values))) * threads
         except ExpressionError:
             return float("inf")
     items = 1.0
@@ -100,8 +99,6 @@ def cost(state: Scheduled, size: Size) -> float:
 def _trips(state: Scheduled, label: str, scalars: dict[str, int | float]) -> float:
     node = state.logical.loops[label].node
     known = [abs(float(scalars[v])) for v in variables(node.hi) | variables(node.lo) if v in scalars]
-    from genome import ir
-
     if isinstance(node.hi, ir.IntLit):
         known.append(float(node.hi.value))
     return max(1.0, max(known, default=8.0))

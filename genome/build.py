@@ -10,6 +10,7 @@ from genome import expressions, ir
 from genome.delinearise import delinearise
 from genome.errors import Loc, Refusal
 from genome.facts import condition_facts, conjuncts, loop_facts
+from genome.initialiser import elements
 from genome.logical import Access, Array, Axis, LogicalKernel, LoopInfo
 from genome.poly import Poly, coord_symbol, from_expr, is_integer
 from genome.program import Launch
@@ -355,6 +356,8 @@ class _Builder:
                     block("own-barrier", "the kernel has barriers of its own", loc)
                 case ir.Decl(space=space, name=name) if space in ("shared", "extern shared"):
                     block("own-shared-memory", f"the kernel uses shared memory of its own ({name})", loc)
+                case ir.Decl(dims=d, init=i, name=name) if d and i is not None and elements(n) is None:
+                    block("array-initialiser", f"the initialiser of {name} is not understood element by element", loc)
                 case ir.Decl(type=t, name=name) if t.pointer:
                     block("local-pointer", f"{name} is a pointer that could not be turned into a subscript", loc)
                 case ir.Assign(target=t) | ir.AssignExpr(target=t) | ir.IncDec(target=t) if self._is_global(t):

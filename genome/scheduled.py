@@ -10,7 +10,7 @@ from genome.errors import Refusal
 from genome.expressions import ExpressionError
 from genome.footprint import StagePlan, stage_plan
 from genome.logical import LogicalKernel
-from genome.lower.mapping import WARP, grid, grid_size
+from genome.lower.mapping import WARP, grid, grid_size, keeps_launch
 from genome.program import Launch
 from genome.schedule import AxisMap, Schedule
 from genome.workload import Workload
@@ -55,7 +55,7 @@ class Scheduled:
 
     @property
     def same_mapping(self) -> bool:
-        return (self.schedule.order, self.schedule.axes) == (self.baseline.order, self.baseline.axes)
+        return keeps_launch(self.schedule, self.baseline)
 
     @property
     def grid(self) -> tuple[str, str, str]:

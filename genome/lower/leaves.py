@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from genome import ir
 from genome.facts import condition_facts
 from genome.footprint import signature
+from genome.initialiser import elements
 from genome.logical import Access, LogicalKernel
 from genome.lower.deps import NONE, Axes, Dependences, assigned
 from genome.lower.mapping import AxisCode
+from genome.lower.masked import assignment_is_speculable, speculable
 from genome.lower.names import Names
 from genome.lower.stages import StageCode, local_axes, read
-from genome.poly import Poly, from_expr
+from genome.poly import INTEGER_BASES, Poly, from_expr
 from genome.prove import implies
 from genome.schedule import Schedule
 from genome.walk import NODES, children, root, walk
@@ -27,6 +29,7 @@ from genome.walk import NODES, children, root, walk
 if TYPE_CHECKING:
     from genome.lower.lowering import Context
 
+FLOATING = {"float": 32, "double": 64}
 Items = Mapping[str, ir.Expr]  # axis → item index
 Plain = Callable[[tuple[ir.Stmt, ...]], tuple[ir.Stmt, ...]]
 
@@ -90,6 +93,10 @@ class LeafWriter:
                     if cond is not None:
                         return ir.Ternary(cond, new, ir.IntLit(0))
                 return new
+            case ir.For(label=lb, var=v, type=None) if self.axes_of(v):
+                # Its variable is declared outside and has a copy per item: no plain name to count in.
+                return go(ir.Loop("for", lb, (ir.Assign(ir.Var(v), "=", e.lo),), ir.Bin(e.cmp, ir.Var(v), e.hi),
+                                  ir.AssignExpr(ir.Var(v), "+=", e.step), e.body, e.unroll, e.loc))
             case ir.Index(base=ir.Var(name=n), subs=subs) if self.axes_of(n):
                 return ir.Index(ir.Var(n), tuple(items[a] for a in self.axes_of(n)) + tuple(go(s) for s in subs), e.loc)
         changes: dict[str, Any] = {}
@@ -202,49 +209,9 @@ class LeafWriter:
             return False
         if name not in ctx.region:
             return False
-        if value is None:
-            return True
-        for n in walk(value):
-            match n:
-                case ir.Bin(op="/" | "%", right=r) if not self._floating(n):
-                    if not (isinstance(r, ir.IntLit) and r.value > 0):
-                        return False
-                case ir.Call(func=f) if f not in self.logical.pure:
-                    return False
-                case ir.IncDec() | ir.AssignExpr() | ir.OpaqueExpr():
-                    return False
-                case ir.Un(op="*"):
-                    return False
-                case ir.Index(base=ir.Var(name=b), subs=subs) if b not in self.logical.arrays:
-                    # A private array's subscript must stay inside it for masked points too.
-                    if not all(isinstance(x, ir.IntLit) or (isinstance(x, ir.Var) and x.name in self.logical.loops)
-                               for x in subs):
-                        return False
-        return True
-
-    def _floating(self, e: ir.Bin) -> bool:
-        """A division is floating-point when an operand evidently is; otherwise it is taken for an integer one."""
-        def floating(n: ir.Expr) -> bool:
-            match n:
-                case ir.FloatLit():
-                    return True
-                case ir.Var(name=name):
-                    t = self.logical.types.get(name)
-                    return t is not None and not t.pointer and t.base in ("float", "double")
-                case ir.Index(base=ir.Var(name=name)):
-                    t = self.logical.types.get(name)
-                    return t is not None and t.base in ("float", "double")
-                case ir.Cast(type=t2):
-                    return t2.base in ("float", "double")
-                case ir.Call(func=f):
-                    return f.endswith("f") and f in self.logical.pure
-                case ir.Bin(op=op, left=a, right=b) if op in ("+", "-", "*", "/"):
-                    return floating(a) or floating(b)
-                case ir.Un(operand=o):
-                    return floating(o)
-            return False
-
-        return floating(e.left) or floating(e.right)
+        if isinstance(s, ir.Assign):
+            return assignment_is_speculable(self.logical, s)
+        return value is None or speculable(self.logical, value)
 
     # --------------------------------------------------------------------------------------- runs
     def write(self, run: tuple[ir.Stmt, ...], ctx: Context, plain: Plain) -> list[ir.Stmt]:
@@ -269,7 +236,8 @@ class LeafWriter:
             case ir.Comment():
                 return NONE
             case ir.Decl(name=n):
-                return self.deps.of.get(n, NONE) | self._of_assigned(s)
+                own = self.deps.of.get(n, NONE) | self._of_assigned(s)
+                return own if not ctx.guards or self._droppable(s, ctx) else own | self._guard_axes(ctx)
             case ir.Assign(target=t) if (root(t) or "") not in self.logical.arrays and root(t) is not None:
                 own = self.deps.of.get(str(root(t)), NONE) | self._of_assigned(s)
                 return own if not ctx.guards or self._droppable(s, ctx) else own | self._guard_axes(ctx)
@@ -298,23 +266,23 @@ class LeafWriter:
         declarations: list[ir.Stmt] = []
         inside: list[ir.Stmt] = []
         local = self._local_names(part) if order else set()
+        for s in part:
+            if not isinstance(s, ir.Decl):  # what a statement declares inside lives in one of its runs
+                local |= {n.name for n in walk(s) if isinstance(n, ir.Decl)} | {
+                    n.var for n in walk(s) if isinstance(n, ir.For) and n.type is not None}
         self.single |= local
         cached = self._cache_loads(part, order, ctx, local)
         pre = self._write_cached(cached, ctx)
         lookup = {c.load: c for c in cached}
         for s in part:
             free = not ctx.guards or self._droppable(s, ctx)
-            if isinstance(s, ir.Decl):
-                s2 = self._declare(s, items, declarations, bool(order))
-                if s2 is None:
-                    continue
-                s = s2
-            new = self.expr(s, items, ctx, lookup, guarded=free)
-            if not free:
-                new = self._guarded(new, ctx, items, inside)
-                if new is None:
-                    continue
-            inside.append(new)
+            for one in self._pieces(s, declarations, bool(order), free, bool(ctx.guards)):
+                new = self.expr(one, items, ctx, lookup, guarded=free)
+                if not free:
+                    new = self._guarded(new, ctx, items, inside)
+                    if new is None:
+                        continue
+                inside.append(new)
         body = plain(tuple(inside))
         for a in reversed(order):
             if body:
@@ -322,17 +290,33 @@ class LeafWriter:
                                ir.IntLit(self.axes[a].map.items), ir.IntLit(1), body, unroll=0),)
         return [*declarations, *pre, *body]
 
-    def _declare(self, s: ir.Decl, items: Items, declarations: list[ir.Stmt], looped: bool) -> ir.Stmt | None:
+    def _pieces(self, s: ir.Stmt, declarations: list[ir.Stmt], looped: bool, free: bool, masked: bool) -> list[ir.Stmt]:
         """Moves an expanded declaration in front of the item loops; what is left is its initialisation. A name that
-        lives inside this part is declared in place."""
-        if not looped or s.name in self.single:
-            return s
-        axes = self.axes_of(s.name)
-        dims = tuple(ir.IntLit(self.axes[a].map.items) for a in axes) + s.dims
-        declarations.append(replace(s, dims=dims, init=None, type=replace(s.type, const=False)))
+        lives inside this part is declared in place. What masked points may read before they would have set it is
+        zero: no value is no value to compute with."""
+        if not isinstance(s, ir.Decl):
+            return [s]
+        moved = looped and s.name not in self.single
+        zero: ir.Expr | None = None
+        if masked and (s.init is None or not free) and not s.type.pointer and s.type.base in INTEGER_BASES | FLOATING:
+            zero = ir.InitList((ir.IntLit(0),)) if s.dims else ir.IntLit(0)
+        if not moved and s.init is not None and free:
+            return [s]
+        bare = replace(s, init=zero, type=replace(s.type, const=False))
+        first: list[ir.Stmt] = [] if moved else [bare]
+        if moved:
+            dims = tuple(ir.IntLit(self.axes[a].map.items) for a in self.axes_of(s.name)) + s.dims
+            if dims and zero is not None:
+                bare = replace(bare, init=ir.InitList((ir.IntLit(0),)))
+            declarations.append(replace(bare, dims=dims))
         if s.init is None:
-            return None
-        return ir.Assign(ir.Var(s.name), "=", s.init, s.loc)
+            return first
+        if not s.dims:
+            return [*first, ir.Assign(ir.Var(s.name), "=", s.init, s.loc)]
+        values = elements(s)
+        assert values is not None  # genome.build blocks what it cannot take apart
+        return first + [ir.Assign(ir.Index(ir.Var(s.name), tuple(map(ir.IntLit, at))), "=", v, s.loc)
+                        for at, v in values]
 
     def _local_names(self, part: tuple[ir.Stmt, ...]) -> set[str]:
         counts: dict[str, int] = {}
@@ -349,11 +333,9 @@ class LeafWriter:
         assert cond is not None
         last = inside[-1] if inside else None
         if isinstance(new, ir.Decl):
-            # A declaration must stay visible to what follows it: declare here, initialise under the guard.
-            inside.append(replace(new, init=None, type=replace(new.type, const=False)))
-            if new.init is None:
-                return None
-            return ir.If(cond, (ir.Assign(ir.Var(new.name), "=", new.init, new.loc),), ())
+            # A declaration must stay visible to what follows it; what sets it is a statement of its own by now.
+            inside.append(new)
+            return None
         if isinstance(last, ir.If) and last.cond == cond and not last.other:
             inside[-1] = replace(last, then=(*last.then, new))
             return None

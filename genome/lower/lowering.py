@@ -16,7 +16,8 @@ from genome.footprint import StagePlan, scope_loop, stage_plan, uniform
 from genome.logical import LogicalKernel
 from genome.lower.deps import NONE, Axes, Dependences, private_dependences
 from genome.lower.leaves import LeafWriter
-from genome.lower.mapping import AxisCode, add, axis_codes, swizzle
+from genome.lower.mapping import AxisCode, add, axis_codes, keeps_launch, swizzle
+from genome.lower.masked import bounded_trips, speculable
 from genome.lower.names import Names
 from genome.lower.stages import Loader, StageCode, declaration, wide_test
 from genome.lower.unroll import unroll_loop
@@ -61,7 +62,7 @@ def lower(logical: LogicalKernel, schedule: Schedule, baseline: Schedule, *,
 class _Lowering:
     def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule, static_bytes: int) -> None:
         self.logical, self.schedule = logical, schedule
-        self.same = (schedule.order, schedule.axes) == (baseline.order, baseline.axes)
+        self.same = keeps_launch(schedule, baseline)
         self.mapped = not self.same or bool(schedule.stages) or schedule.swizzle > 1 or schedule.lanes > 0
         self.names = Names(logical.kernel)
         self.tid = self.names.fresh("tid") if schedule.stages or schedule.lanes else ""
@@ -72,37 +73,39 @@ class _Lowering:
         total = sum(p.bytes * schedule.depth_of(p.stage.scope) for p in self.plans)
         self.dynamic = total > static_bytes
         self.codes = [self._code(p) for p in self.plans]
-        load_axes: dict[ir.Index, Axes] = {}
-        self.deps = private_dependences(logical, self.items, load_axes)
-        # A load whose guard cannot be narrowed hangs on all of the guard's axes: say so before expanding scalars.
+        self.deps = private_dependences(logical, self.items, {})
         self.leaves = LeafWriter(logical, schedule, self.axes, self.deps, self.names)
-        self.deps.load_axes = self.leaves.load_axes(self._sunk_loads())
-        if self.deps.load_axes:
-            self.deps = private_dependences(logical, self.items, self.deps.load_axes)
-            self.leaves.deps = self.deps
-        self._expand_repeated()
+        self._settle()
 
-    def _expand_repeated(self) -> None:
-        """Fixpoint: what a leaf writes has a copy for every repetition of the leaf."""
+    def _settle(self) -> None:
+        """Fixpoint: a load whose guard cannot be narrowed hangs on all of the guard's axes, and what a leaf writes has
+        a copy for every repetition of the leaf. Both can only grow, and decide together which statements are leaves."""
         while True:
+            leaves = list(self._leaf_statements(self.logical.body, Context(facts=self.logical.facts)))
+            loads = dict(self.deps.load_axes)
+            for e, axes in self.leaves.load_axes(self._sunk_loads(leaves)).items():
+                loads[e] = loads.get(e, NONE) | axes
             more: dict[str, Axes] = {}
-            for s, ctx in self._leaf_statements(self.logical.body, Context()):
+            for s, ctx in leaves:
                 for name, axes in self.leaves.missing(s, ctx).items():
                     more[name] = more.get(name, NONE) | axes
-            if not more:
+            if not more and loads == self.deps.load_axes:
                 return
             seeds = {n: self.deps.of.get(n, NONE) | more.get(n, NONE) for n in (*self.deps.of, *more)}
-            self.deps = private_dependences(self.logical, self.items, self.deps.load_axes, seeds)
+            self.deps = private_dependences(self.logical, self.items, loads, seeds)
             self.leaves.deps = self.deps
 
     def _leaf_statements(self, stmts: tuple[ir.Stmt, ...], ctx: Context) -> Iterator[tuple[ir.Stmt, Context]]:
         """Every leaf with the guards that are sunk to it, as :meth:`_block` will find them."""
         for s in stmts:
-            if not self._structural(s):
+            if not self._structural(s, bool(ctx.guards)):
                 yield s, ctx
                 continue
             match s:
-                case ir.For(body=body) | ir.Block(body=body):
+                case ir.For(body=body):
+                    facts = ctx.facts + loop_facts(s, ctx.facts, self.logical.resolve, self.logical.types)
+                    yield from self._leaf_statements(body, replace(ctx, facts=facts))
+                case ir.Block(body=body):
                     yield from self._leaf_statements(body, ctx)
                 case ir.If(then=then, other=other):
                     yield from self._leaf_statements(then, self._sunk(s, ctx) if self._sink(s) else ctx)
@@ -193,7 +196,7 @@ class _Lowering:
                 run.clear()
 
         for s in stmts:
-            structural = self._structural(s)
+            structural = self._structural(s, bool(ctx.guards))
             if not structural:
                 run.append(s)
                 continue
@@ -212,15 +215,16 @@ class _Lowering:
         flush()
         return tuple(out)
 
-    def _structural(self, s: ir.Stmt) -> bool:
+    def _structural(self, s: ir.Stmt, sunk: bool) -> bool:
+        """``sunk``: masked points come here too."""
         match s:
             case ir.For():
-                return _loop_is_structural(self.deps, s)
+                return _loop_is_structural(self.logical, self.deps, s, sunk)
             case ir.Block(body=body):
-                return any(self._structural(b) for b in body)
+                return any(self._structural(b, sunk) for b in body)
             case ir.If(then=then, other=other):
-                return self._sink(s) or (not self.deps.expr(s.cond) and not reads_memory(s.cond) and any(
-                    self._structural(b) for b in (*then, *other)))
+                return self._sink(s) or (_condition_is_structural(self.logical, self.deps, s, sunk) and any(
+                    self._structural(b, sunk) for b in (*then, *other)))
         return False
 
     def _sink(self, s: ir.If) -> bool:
@@ -234,27 +238,16 @@ class _Lowering:
         if self.items and {root(n.target) for n in walk(s.then) if isinstance(n, ir.Assign)} & set(
                 self.schedule.loads_first):
             return True
-        return bool(self.deps.expr(s.cond)) and any(self._structural(b) for b in s.then)
+        return bool(self.deps.expr(s.cond)) and any(self._structural(b, True) for b in s.then)
 
-    def _sunk_loads(self) -> list[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]]:
+    def _sunk_loads(self, leaves: list[tuple[ir.Stmt, Context]]
+                    ) -> Iterator[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]]:
         """Each array load under sunk guards, with those guards and the facts of the loops around it."""
-        found: list[tuple[ir.Index, tuple[ir.Expr, ...], tuple[Poly, ...]]] = []
-
-        def visit(stmts: tuple[ir.Stmt, ...], guards: tuple[ir.Expr, ...], facts: tuple[Poly, ...]) -> None:
-            for s in stmts:
-                if isinstance(s, ir.If) and self._structural(s) and self._sink(s):
-                    visit(s.then, guards + conjuncts(s.cond), facts)
-                elif isinstance(s, ir.For):
-                    more = loop_facts(s, facts, self.logical.resolve, self.logical.types)
-                    visit(s.body, guards, facts + more)
-                elif guards:
-                    for n in walk(s):
-                        if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) \
-                                and n.base.name in self.logical.arrays:
-                            found.append((n, guards, facts))
-
-        visit(self.logical.body, (), self.logical.facts)
-        return found
+        for s, ctx in leaves:
+            if ctx.guards:
+                for n in walk(s):
+                    if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) and n.base.name in self.logical.arrays:
+                        yield n, ctx.guards, ctx.facts
 
     # ----------------------------------------------------------------------------------------- loops
     def _for(self, s: ir.For, ctx: Context) -> tuple[ir.Stmt, ...]:
@@ -468,11 +461,15 @@ def reads_memory(e: object) -> bool:
         isinstance(n, ir.Un) and n.op in ("*", "&")) for n in walk(e))
 
 
-def _loop_is_structural(deps: Dependences, s: ir.For) -> bool:
+def _loop_is_structural(logical: LogicalKernel, deps: Dependences, s: ir.For, sunk: bool) -> bool:
     """Written once around the items: bounds equal for all and safe to evaluate anywhere, no iteration skipped."""
     bounds = (s.lo, s.hi, s.step)
     return s.type is not None and not deps.expr(bounds) and not reads_memory(bounds) and not any(
-        isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body))
+        isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body)) and (not sunk or bounded_trips(logical, s))
+
+
+def _condition_is_structural(logical: LogicalKernel, deps: Dependences, s: ir.If, sunk: bool) -> bool:
+    return not deps.expr(s.cond) and not reads_memory(s.cond) and (not sunk or speculable(logical, s.cond))
 
 
 def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: str) -> bool:
@@ -481,26 +478,27 @@ def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: 
     items: Axes = frozenset(a for a, m in schedule.axes if m.items > 1)
     deps = private_dependences(logical, items, {})
 
-    def find(stmts: tuple[ir.Stmt, ...]) -> bool | None:
+    def find(stmts: tuple[ir.Stmt, ...], sunk: bool) -> bool | None:
         for s in stmts:
             inside = [n for n in walk(s) if isinstance(n, ir.For) and n.label == label]
             if not inside:
                 continue
             if isinstance(s, ir.For):
-                ok = _loop_is_structural(deps, s)
-                return ok if s.label == label or not ok else find(s.body)
+                ok = _loop_is_structural(logical, deps, s, sunk)
+                return ok if s.label == label or not ok else find(s.body, sunk)
             if isinstance(s, ir.Block):
-                return find(s.body)
+                return find(s.body, sunk)
             if isinstance(s, ir.If):
-                varying = bool(deps.expr(s.cond))
-                sinks = not s.other and all(_pure_guard(logical, c) for c in conjuncts(s.cond))
-                if (varying and not sinks) or reads_memory(s.cond):
+                sinks = bool(deps.expr(s.cond)) and not s.other and all(
+                    _pure_guard(logical, c) for c in conjuncts(s.cond))
+                if not sinks and not _condition_is_structural(logical, deps, s, sunk):
                     return False
-                return find(s.then) if any(n is inside[0] for n in walk(s.then)) else find(s.other)
+                branch = s.then if any(n is inside[0] for n in walk(s.then)) else s.other
+                return find(branch, sunk or sinks)
             return False
         return None
 
-    return bool(find(logical.body))
+    return bool(find(logical.body, False))
 
 
 __all__ = ["Context", "Lowered", "lower", "tiled_loop_is_structural"]

@@ -10,7 +10,7 @@ from genome.logical import LogicalKernel
 from genome.lower.names import Names
 from genome.poly import Poly
 from genome.prove import implies
-from genome.schedule import AxisMap, Schedule
+from genome.schedule import AXES, AxisMap, Schedule
 
 
 def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
@@ -113,6 +113,15 @@ def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names, tid: st
                           names.fresh(f"{base}_i") if m.items > 1 else "",
                           names.fresh(f"{base}_number") if schedule.swizzle > 1 and i < 2 else "", threads[i])
     return out
+
+
+def keeps_launch(schedule: Schedule, baseline: Schedule) -> bool:
+    """Whether grid and block stay the user's own. A kernel along ``y`` alone moves to ``threadIdx.x`` as soon as code
+    is written for its blocks and threads."""
+    if (schedule.order, schedule.axes) != (baseline.order, baseline.axes):
+        return False
+    return schedule.order == AXES[:len(schedule.order)] or not (
+        schedule.stages or schedule.swizzle > 1 or schedule.lanes > 0)
 
 
 def swizzle(schedule: Schedule, axes: dict[str, AxisCode], names: Names) -> list[ir.Stmt]:

@@ -21,6 +21,8 @@ BLOCKED = (
     blocked("static-variable", one("static const float s = 2.0f; // here\nb[x] = s * a[x];"), "s outlives a thread"),
     blocked("global-written", "__device__ float total;\n" + one("total = a[x]; // here\nb[x] = a[x];"),
             "total is a variable of the file"),
+    blocked("array-initialiser", one("float w[2][2] = {1.0f, 2.0f, 3.0f, 4.0f}; // here\nb[x] = a[x] * w[x % 2][1];"),
+            "the initialiser of w is not understood"),
     blocked("opaque", one('b[x] = a[x];\nasm volatile("membar.gl;"); // here'), "not understood"),
     blocked("early-return", one("for (int i = 0; i < 4; ++i) {\n    if (a[i] > 0.0f) return; // here\n}\nb[x] = 1.0f;"),
             "a return inside the body could not be turned into a guard"),

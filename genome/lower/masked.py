@@ -1,0 +1,93 @@
+"""What may be evaluated for points that the kernel's guards mask: nothing that traps, reads out of bounds or never
+ends. Loads are another matter: each gets the guard that it needs."""
+
+from __future__ import annotations
+
+from genome import ir
+from genome.facts import integer_type
+from genome.footprint import uniform
+from genome.logical import LogicalKernel
+from genome.poly import Poly, from_expr
+from genome.prove import implies
+from genome.walk import walk
+
+
+def speculable(logical: LogicalKernel, value: object) -> bool:
+    """Whether evaluating it has no effect and cannot trap, its loads from arrays left out."""
+    for n in walk(value):
+        match n:
+            case ir.Bin(op="/" | "%") if not is_floating(logical, n):
+                if not _divisor_is_positive(logical, n.right):
+                    return False
+            case ir.Call(func=f) if f not in logical.pure:
+                return False
+            case ir.IncDec() | ir.AssignExpr() | ir.OpaqueExpr():
+                return False
+            case ir.Un(op="*"):
+                return False
+            case ir.Index(base=ir.Var(name=b), subs=subs) if b not in logical.arrays:
+                # A private array's subscript must stay inside it for masked points too.
+                if not all(isinstance(x, ir.IntLit) or (isinstance(x, ir.Var) and x.name in logical.loops)
+                           for x in subs):
+                    return False
+    return True
+
+
+def assignment_is_speculable(logical: LogicalKernel, s: ir.Assign) -> bool:
+    if s.op in ("/=", "%=") and not speculable(logical, ir.Bin(s.op[0], s.target, s.value)):
+        return False
+    return speculable(logical, s.value)
+
+
+def _divisor_is_positive(logical: LogicalKernel, divisor: ir.Expr) -> bool:
+    if isinstance(divisor, ir.IntLit):
+        return divisor.value > 0
+    p = from_expr(divisor, logical.resolve)
+    return p is not None and implies(logical.facts, p - Poly.const(1))
+
+
+def is_floating(logical: LogicalKernel, e: ir.Bin) -> bool:
+    """A division is floating-point when an operand evidently is; otherwise it is taken for an integer one."""
+    def floating(n: ir.Expr) -> bool:
+        match n:
+            case ir.FloatLit():
+                return True
+            case ir.Var(name=name):
+                t = logical.types.get(name)
+                return t is not None and not t.pointer and t.base in ("float", "double")
+            case ir.Index(base=ir.Var(name=name)):
+                t = logical.types.get(name)
+                return t is not None and t.base in ("float", "double")
+            case ir.Cast(type=t2):
+                return t2.base in ("float", "double")
+            case ir.Call(func=f):
+                return f.endswith("f") and f in logical.pure
+            case ir.Bin(op=op, left=a, right=b) if op in ("+", "-", "*", "/"):
+                return floating(a) or floating(b)
+            case ir.Un(operand=o):
+                return floating(o)
+        return False
+
+    return floating(e.left) or floating(e.right)
+
+
+def bounded_trips(logical: LogicalKernel, loop: ir.For) -> bool:
+    """Whether the loop ends soon for masked points as well: bounds that all threads of a block share, or sums of
+    coordinates, parameters and loop variables that mean the same in C as in mathematics. ``k < n - x`` in unsigned
+    arithmetic runs four thousand million times where x passes n; a variable may hold anything there."""
+    return all(speculable(logical, e) and (uniform(logical, e) or _mathematical(logical, e))
+               for e in (loop.lo, loop.hi, loop.step))
+
+
+def _mathematical(logical: LogicalKernel, e: ir.Expr) -> bool:
+    for n in walk(e):
+        if isinstance(n, (ir.Var, ir.Coord, ir.Bin, ir.Un, ir.Cast, ir.IntLit)):
+            p, t = from_expr(n, logical.resolve), integer_type(n, logical.types)
+            if p is None or t is None or not (t[1] or implies(logical.facts, p)):
+                return False
+        else:
+            return False
+    return True
+
+
+__all__ = ["assignment_is_speculable", "bounded_trips", "is_floating", "speculable"]
