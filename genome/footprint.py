@@ -300,7 +300,8 @@ def _dim(group: Group, d: int, counts: Mapping[str, int]) -> StageDim:
         if symbol not in first.symbols:
             continue
         if not first.linear_in(symbol):
-            raise Refusal("stage-stride-not-constant", f"the subscript of {group.array} has a stride along {symbol.removeprefix('@')} "
+            name = symbol.removeprefix("@")
+            raise Refusal("stage-stride-not-constant", f"the subscript of {group.array} has a stride along {name} "
                           "that is not constant: its extents could not be told apart", where)
         c = first.coefficient(symbol)
         spans.append((symbol, c))

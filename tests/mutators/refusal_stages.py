@@ -76,7 +76,7 @@ CASES = (
     staged("stage-footprint-not-constant", MATVEC, (stage("a"),), "loop k has no constant trip count",
            "footprint of a has no constant size: tile k first", at="// loop"),
     staged("stage-stride-not-constant", "b[x] = a[x * S]; // here", (stage("a", order="0"),),
-           "a stride along @x that is not constant", params="const float* a, float* b, int N, int S",
+           "a stride along x that is not constant", params="const float* a, float* b, int N, int S",
            sizes=({"N": 100, "S": 3, "Q": 300},), shapes={"a": "Q", "b": "N"}),
     staged("not-staged", MATVEC, (vectorize("a", 4),), "a is not in shared memory", at=""),
     staged("bad-parameter", MATVEC, (*TILED, vectorize("a", 3)), "width = 3 is none of 2, 4", at=""),
