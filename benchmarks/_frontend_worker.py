@@ -13,7 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from evo.problem.assume import assumed_problem
+from evo.problem.assume import assumed_for
+from evo.problem.guess import block_of
 from genome import ir, walk
 from genome.errors import InputError, Refusal
 from genome.frontend.compile_commands import find, flags_of, split_define
@@ -153,8 +154,11 @@ def _round_trip(unit: SourceUnit) -> dict[str, str]:
 
 def _sites(task: Task, entry: KernelEntry, include: tuple[str, ...], defines: dict[str, str]) -> dict[str, Any]:
     unit = load_unit(task.file, entry.name, defines=defines, include=include, line=entry.line)
+    block = block_of(unit, Path(task.file), include, defines)
+    if block is not None:
+        unit = load_unit(task.file, entry.name, defines=defines, include=include, line=entry.line, block=block)
     begin = time.perf_counter()
-    assumed = assumed_problem(unit.kernel)
+    assumed = assumed_for(unit, block)
     state = schedule_kernel(unit, assumed.workload, assumed.launch)
     refusal = state.logical.mapping_refusal
     spent = (time.perf_counter() - begin) * 1e3

@@ -142,6 +142,9 @@ def list_kernels(path: str | Path, *, defines: Mapping[str, object] = NO_DEFINES
             out.append(KernelEntry(name, line, f.template is not None))
     for m in HEAD.finditer(source.raw):
         name, line = m.group(1).decode(), source.raw.count(b"\n", 0, m.start()) + 1
+        leaf = source.tree.root_node.descendant_for_byte_range(m.start(), m.start() + 1)
+        if leaf is not None and leaf.type == "comment":
+            continue
         if name not in seen and line <= source.expanded.lines and _has_body(source.raw, m.end()):
             seen.add(name)
             out.append(KernelEntry(name, line))

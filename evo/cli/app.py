@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evo.cli import catalogue, check, doctor, inspect, read, run
+from evo.cli import catalogue, check, doctor, init, inspect, read, run
 from evo.version import VERSION
 
 app = typer.Typer(no_args_is_help=False, add_completion=False, pretty_exceptions_enable=False,
@@ -32,4 +32,5 @@ check.add_to(app)
 read.add_to(app)
 catalogue.add_to(app)
 inspect.add_to(app)
+init.add_to(app)
 doctor.add_to(app)

@@ -59,3 +59,23 @@ def recognise(kernel: ir.Kernel, block: tuple[int, int, int] | None = None) -> i
         return node
 
     return kernel.with_body(walk.rewrite(kernel.body, replace_one))
+
+
+def literal_block(kernel: ir.Kernel) -> tuple[int, int, int] | None:
+    """The block that a kernel is written for, where literals stand for its extents: 16 along x for
+    ``blockIdx.x * 16 + threadIdx.x``. None where there are none, or where they contradict each other."""
+    found: dict[str, set[int]] = {a: set() for a in AXES}
+    for n in walk.walk(kernel.body):
+        if not isinstance(n, ir.Bin) or n.op != "+":
+            continue
+        for x, y in ((n.left, n.right), (n.right, n.left)):
+            axis = _builtin(y, "threadIdx")
+            if axis is None or not isinstance(x, ir.Bin) or x.op != "*":
+                continue
+            for a, b in ((x.left, x.right), (x.right, x.left)):
+                if _builtin(a, "blockIdx") == axis and isinstance(b, ir.IntLit):
+                    found[axis].add(b.value)
+    if not any(found.values()) or any(len(v) > 1 for v in found.values()):
+        return None
+    bx, by, bz = (next(iter(found[name]), 1) for name in AXES)
+    return (bx, by, bz) if 0 < bx * by * bz <= 1024 and min(bx, by, bz) > 0 else None

@@ -269,6 +269,29 @@ def kernels_of(source: Source) -> list[Function]:
     return [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]
 
 
+def hides_statement(node: Node) -> Node | None:
+    """The statement that ``NAME(...)`` without a semicolon stands before: a macro that is not known here and that may
+    be the head of a loop. None where it is none of that."""
+    if node.type != "expression_statement" or not node.children or not node.children[-1].is_missing:
+        return None
+    call, after = node.children[0], node.next_named_sibling
+    if call.type != "call_expression" or after is None or not after.type.endswith("_statement"):
+        return None
+    f = call.child_by_field_name("function")
+    return after if f is not None and f.type == "identifier" and not call.has_error else None
+
+
+def kernel_error(node: Node) -> Node | None:
+    """The first error below a kernel, macros that stand for the head of a statement left aside."""
+    if node.is_error or node.is_missing:
+        return node
+    if not node.has_error:
+        return None
+    if hides_statement(node) is not None:
+        return None
+    return next((e for c in node.children if (e := kernel_error(c)) is not None), None)
+
+
 def find_kernel(source: Source, name: str | None, line: int | None = None) -> tuple[Function, tuple[str, ...]]:
     """The ``__global__`` function called ``name`` (or the only one; of several, the one at ``line``) and the names of
     the others."""
@@ -327,7 +350,7 @@ def _broken_kernel(source: Source, name: str | None) -> None:
 
 
 def check_errors(node: Node, source: Source, name: str) -> None:
-    bad = first_error(node)
+    bad = kernel_error(node)
     if bad is None:
         return
     file, line = source.origin(bad.start_point[0] + 1)

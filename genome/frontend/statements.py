@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from genome import ir
 from genome.frontend.expressions import SYNC, Context, convert, identifiers, location, named
+from genome.frontend.source import hides_statement
 from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
 
 Pragmas = dict[int, tuple[int, str]]
@@ -32,8 +33,14 @@ class Converter:
             if node.type != "compound_statement":
                 return self.statement(node)
             out: list[ir.Stmt] = []
+            skip = None
             for child in named(node):
-                out.extend(self.statement(child))
+                hidden = hides_statement(child)
+                if hidden is not None:
+                    out.append(self.macro_head(child, hidden))
+                elif child != skip:
+                    out.extend(self.statement(child))
+                skip = hidden
             return tuple(out)
         finally:
             self.cx.scopes.pop()
@@ -56,8 +63,16 @@ class Converter:
         names = identifiers(text)
         if text.startswith("#"):
             reason = "preprocessor"
-        return ir.Opaque(text, names, names, reason, SYNC.search(text) is not None or reason == "goto_statement",
-                         location(node))
+        elif reason == "function_definition":  # LOOP(i, n) { ... } reads like one
+            reason = "unknown macro"
+        barrier = SYNC.search(text) is not None or reason in ("goto_statement", "unknown macro")
+        return ir.Opaque(text, names, names, reason, barrier, location(node))
+
+    def macro_head(self, node: Node, body: Node) -> ir.Opaque:
+        """``LOOP(i, n) { ... }`` with an unknown macro: kept as one piece of text."""
+        text = self.cx.raw[node.start_byte:body.end_byte].decode("utf-8", "surrogateescape").strip()
+        names = identifiers(text)
+        return ir.Opaque(text, names, names, "unknown macro", True, location(node))
 
     def block(self, node: Node) -> tuple[ir.Stmt, ...]:
         return (ir.Block(self.body(node), location(node)),)

@@ -285,9 +285,9 @@ def test_bare_source_gets_a_problem_file(tmp_path: Path) -> None:
     source.write_text(SOURCE[:SOURCE.index("template")])
     with pytest.raises(InputError) as e:
         load_problem(source)
-    assert "the shape of in, the shape of out, the shape of index, the sizes to tune for" in str(e.value)
+    assert "marked \"?\" there: the shape of in, the sizes to tune for" in str(e.value)
     text = (tmp_path / "evo.toml").read_text()
-    assert 'grid = ["ceil_div(n, block_x)"]' in text and 'out = { shape = "?", role = "out" }' in text
+    assert 'grid = ["ceil_div(n, block_x)"]' in text and 'out = { shape = "n", role = "out" }' in text
     with pytest.raises(InputError, match=r"evo.toml:8: 'args.in.shape' is still to be filled in"):
         load_problem(source)
     text = text.replace('shape = "?"', 'shape = "n"').replace('n = "?", factor = "?"', "n = 1000, factor = 2.0")
