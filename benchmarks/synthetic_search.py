@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--sketches", action="store_true")
     parser.add_argument("--noise", type=float, default=0.02)
     parser.add_argument("--only", default=",".join(VARIANTS))
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in given.only.split(","):
         began = time.process_time()
         curves = []
-        for seed in range(given.seeds):
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
             options = replace(Options(seed=seed, evaluations=n), **VARIANTS[name])
             curves.append(curve(options, given.sketches, given.noise))
         points = [[c[min(len(c), max(1, n * q // 4)) - 1] for c in curves] for q in (1, 2, 4)]

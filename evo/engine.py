@@ -37,6 +37,7 @@ from surrogate.screen import Choice, Screen
 __all__ = ["Engine", "RunResult", "Setup", "run"]
 
 SAVE_EVERY = 20.0  # seconds between saved states
+POOL = 8  # proposals per place while the screen acts, at most
 DRAIN = 20.0  # seconds that measurements in flight get at the end, at most
 
 
@@ -73,6 +74,7 @@ class Engine:
         self.refusals: dict[str, int] = {}
         self.gate_seconds = 0.0
         self.saved = self.shown = -1e9
+        self.thinking, self.proposed = 0.0, 0  # seconds spent on planning, and the proposals that came of it
         self.barren = 0  # plans in a row that yielded nothing
         self.phase = "gate"
 
@@ -208,6 +210,8 @@ class Engine:
         if self.screen is not None:
             self.screen.refit()
             self.screen.start_batch()
+            self.screen.factor = self._pool_factor()
+        began, made = self.clock(), 0
         planned: set[str] = {p.expression.key for p, _ in self.backlog}
         lanes: list[deque[tuple[Proposal, Choice]]] = []
         for name, places in self.arena.next_agents(self.batch).items():
@@ -222,7 +226,10 @@ class Engine:
                     break
                 planned.add(p.expression.key)
                 pool.append(p)
+                made += 1
             lanes.append(deque(self._choose(pool, places)))
+        self.thinking += self.clock() - began
+        self.proposed += made
         count = 0
         while any(lanes):  # one of each agent in turn
             for lane in lanes:
@@ -231,6 +238,14 @@ class Engine:
                     count += 1
         self.barren = 0 if count else self.barren + 1
         return count > 0
+
+    def _pool_factor(self) -> int:
+        """Proposals per place that fit beside the measurements: thinking may take half of the time that an evaluation
+        takes. All of them where only evaluations are counted (the history must then not depend on the clock)."""
+        if self.options.seconds is None or not self.proposed or not self.submitted:
+            return POOL
+        pace = (self.elapsed() - self.gate_seconds) / self.submitted
+        return int(min(POOL, max(2.0, 0.5 * pace / max(self.thinking / self.proposed, 1e-6))))
 
     def _choose(self, pool: Sequence[Proposal], places: int) -> list[tuple[Proposal, Choice]]:
         if self.screen is None:

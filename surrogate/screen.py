@@ -15,13 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from surrogate.features import Row, nearest
-from surrogate.model import TreeEnsemble, Vector
+from surrogate.model import TreeEnsemble
 from surrogate.rank import spearman
 
 MINIMUM = 16  # measured rows before the first fit
 WINDOW = 48  # fresh predictions that the running correlation is taken over
 ENOUGH = 12  # fresh predictions before the screen may act
 START, STOP = 0.4, 0.15  # running correlation to act and to abstain again
+TRUST = 2.0  # the calibration that optimism believes at most: more of it would choose by ignorance alone
 FAILED = -1.0  # the gain that stands for a failure in rank correlations
 
 
@@ -58,23 +59,17 @@ class Choice:
     explored: bool = True
 
 
-def expected_improvement(mean: Vector, std: Vector, best: float) -> Vector:
-    """E[max(0, gain - best)] for a normal gain: prefers what is good or uncertain, shape as ``mean``."""
-    z = (mean - best) / std
-    cdf = np.asarray([0.5 * math.erfc(-v / math.sqrt(2.0)) for v in z])
-    return np.asarray(std * (z * cdf + np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)))
-
-
 class Screen:
     """``factor``: proposals wanted per place while active; ``explore``: the share drawn without the model; ``apart``:
-    candidates nearer than this (see :func:`surrogate.features.distance`) are near-duplicates."""
+    candidates nearer than this (see :func:`surrogate.features.distance`) are near-duplicates; ``optimism``: calibrated
+    standard deviations that are added to the predicted gain, so that the unknown gets its chance."""
 
-    def __init__(self, model: TreeEnsemble, *, factor: int = 4, explore: float = 0.25, apart: float = 0.02) -> None:
-        self.model, self.factor, self.explore, self.apart = model, factor, explore, apart
+    def __init__(self, model: TreeEnsemble, *, factor: int = 8, explore: float = 0.25, apart: float = 0.02,
+                 optimism: float = 1.0) -> None:
+        self.model, self.factor, self.explore, self.apart, self.optimism = model, factor, explore, apart, optimism
         self.rows: list[Row] = []
         self.gains: list[float] = []
         self.ok: list[bool] = []
-        self.best = 0.0
         self.fresh: deque[Pair] = deque(maxlen=WINDOW)
         self.errors: deque[float] = deque(maxlen=WINDOW)  # (measured - predicted) / spread of fresh successes
         self.batch: list[tuple[float, float]] = []
@@ -90,8 +85,6 @@ class Screen:
         self.rows.append(row)
         self.gains.append(gain if ok else math.nan)
         self.ok.append(ok)
-        if ok:
-            self.best = max(self.best, gain)
         if choice is None or choice.predicted is None:
             return
         measured = gain if ok else FAILED
@@ -136,8 +129,8 @@ class Screen:
 
     def select(self, rows: Sequence[Row], places: int) -> list[Choice]:
         """``places`` of the pool, which is in the policy's order. Exploration takes the first of it (the policy's own
-        choice); the rest go by expected improvement over the best so far times the chance of success, near-duplicates
-        of what is chosen already last."""
+        choice); the rest go by the optimistic expectation (a failure counts FAILED), near-duplicates of what is chosen
+        already last."""
         places = min(places, len(rows))
         self.pool += len(rows)
         self.chosen += places
@@ -156,7 +149,7 @@ class Screen:
         self.debt -= free
         chosen = [choice(i, True) for i in range(free)]
         taken = [rows[i] for i in range(free)]
-        score = value + p * 0.25 * std * self.calibration
+        score = value + self.optimism * p * std * min(self.calibration, TRUST)
         near: list[int] = []
         for i in (int(i) for i in np.argsort(-score, kind="stable") if i >= free):
             if len(chosen) == places:

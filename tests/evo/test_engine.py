@@ -129,6 +129,19 @@ def test_the_seconds_end_the_run_in_time_with_room_for_the_confirmation() -> Non
     assert 30 < result.seconds <= 40.5
 
 
+def test_the_pool_fits_the_evaluators_pace() -> None:
+    def factor(options: Options, thinking: float) -> int:
+        evaluator = FakeEvaluator(0)
+        engine = Engine(Setup(Landscape(), evaluator), options, Quiet(), MemoryStore(), threading.Event(),
+                        evaluator.clock)
+        engine.submitted, engine.proposed, engine.thinking = 50, 100, 100 * thinking
+        evaluator.now = 50.0  # an evaluation a second
+        return engine._pool_factor()
+    timed = Options(seconds=100.0)
+    assert factor(timed, 0.01) == 8 and factor(timed, 0.125) == 4 and factor(timed, 1.0) == 2
+    assert factor(Options(evaluations=100), 1.0) == 8, "the history must not depend on the clock"
+
+
 def test_a_small_space_ends_when_nothing_is_left() -> None:
     space = Landscape(vetoed=("AdjustBlockSize", "CoarsenThreads", "UnrollLoop", "TileLoops", "UseSharedMemory",
                               "Swizzle"))
