@@ -234,7 +234,9 @@ class Machine:
             data = np.full((*dims, self.lanes.size), POISON[dtype.kind]).astype(dtype)
             array = Private(data, np.zeros(data.shape, bool))
             self.env[s.name] = array
-            if s.init is not None:
+            if s.init == ir.InitList((ir.IntLit(0),)):
+                data[...], array.defined[...] = 0, True
+            elif s.init is not None:
                 values = elements(s)
                 if values is None:
                     raise Unsupported("initialiser of an array")

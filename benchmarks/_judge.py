@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import _data
-from benchmarks._interpret import Fault, Machine, Unsupported
+from benchmarks._interpret import DTYPES, Fault, Machine, Unsupported
 from benchmarks._sizes import applicable, sizes
 from genome import ir
 from genome.gene import Genome, to_json
+from genome.initialiser import elements
 from genome.lower import lower
 from genome.scheduled import Scheduled
 from genome.unit import SourceUnit
@@ -103,8 +104,12 @@ class Interpreter:
         key = (size, kind)
         if key not in self._references:
             arrays = _data.arrays(base.workload, size, kind, self.seed)
-            machine = run(base, base.unit.kernel, base.launch.grid_at(base.workload.scalars(size)), base.launch.block,
-                          arrays, size, independent=False)
+            grid = base.launch.grid_at(base.workload.scalars(size))
+            try:
+                machine = run(base, base.unit.kernel, grid, base.launch.block, arrays, size, independent=False)
+            except Unsupported:  # pointers, that the normal forms turn into subscripts
+                arrays = _data.arrays(base.workload, size, kind, self.seed)
+                machine = run(base, base.logical.kernel, grid, base.launch.block, arrays, size, independent=False)
             left = {a.name: ~machine.env[a.name].defined[: arrays[a.name].size] for a in base.workload.arguments
                     if a.is_array and a.role == "out"}
             self._references[key] = Reference(arrays, left)
@@ -139,13 +144,25 @@ def run(base: Scheduled, kernel: ir.Kernel, grid: tuple[int, int, int], block: t
         size: Size, *, independent: bool) -> Machine:
     outs = frozenset(a.name for a in base.workload.arguments if a.is_array and a.role == "out")
     machine = Machine(kernel, grid, block, arrays, _data.scalars(base.workload, size), outs, independent,
-                      helpers(base.unit))
+                      helpers(base.unit), constants(base.unit))
     machine.run()
     return machine
 
 
 def helpers(unit: SourceUnit) -> dict[str, tuple[tuple[ir.Param, ...], tuple[ir.Stmt, ...]]]:
     return {f.name: (f.params, f.body) for f in unit.functions if f.body is not None}
+
+
+def constants(unit: SourceUnit) -> Arrays:
+    """Tables of the file whose elements are literals."""
+    out: Arrays = {}
+    for d in unit.declarations:
+        values = elements(d) if d.dims and d.init is not None else None
+        if values is not None and d.type.base in DTYPES and all(isinstance(v, (ir.IntLit, ir.FloatLit))
+                                                               for _, v in values):
+            out[d.name] = np.array([float(v.text.rstrip("fF")) if isinstance(v, ir.FloatLit) else v.value  # type: ignore[union-attr]
+                                    for _, v in values]).astype(DTYPES[d.type.base])
+    return out
 
 
 __all__ = ["Engine", "Fault", "Interpreter", "Reference", "Unsupported", "Wrong", "geometry", "mismatch", "reorders"]
