@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from genome import ir
 from genome.initialiser import elements
+from genome.walk import root, walk
 
 Value = Any  # an array over lanes, or a NumPy scalar that is the same for all of them
 Bits = NDArray[np.bool_]
@@ -32,6 +33,10 @@ DTYPES = {
 VECTOR = re.compile(r"(float|int|uint|double)([24])$")
 RANK = [np.dtype(t) for t in (np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64)]
 POISON = {"f": np.nan, "i": 0x7B7B7B7B, "u": 0x7B7B7B7B, "b": True}
+
+
+COMPARE: dict[str, Any] = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
+                           ">=": np.greater_equal}
 
 
 class Fault(Exception):
@@ -55,6 +60,7 @@ class Memory:
     defined: Bits
     written: NDArray[np.int64]
     reader: NDArray[np.int64]
+    changes: bool = True  # the kernel stores to it, or it begins undefined
 
 
 @dataclass
@@ -131,12 +137,13 @@ class Machine:
         self.defined: dict[str, Bits] = {}
         self.returned = np.zeros(self.lanes.size, bool)
         self.result: Value = None
+        stored = {root(n.target) for n in walk(self.kernel.body) if isinstance(n, (ir.Assign, ir.AssignExpr, ir.IncDec))}
         for p in self.kernel.params:
             if p.type.pointer:
                 a = self.arrays[p.name]
                 n = max(a.size, 1)
                 self.env[p.name] = Memory(a, np.full(n, p.name not in self.undefined), np.full(n, -1, np.int64),
-                                          np.full(n, -1, np.int64))
+                                          np.full(n, -1, np.int64), p.name in stored or p.name in self.undefined)
             else:
                 self.env[p.name] = self.scalars[p.name]
                 self.types[p.name] = self._dtype(p.type)
@@ -390,6 +397,8 @@ class Machine:
         if len(subs) != len(limits):
             raise Unsupported("partial subscript")
         for x, n in zip(subs, limits, strict=True):
+            if (x.min() >= 0 and x.max() < n) if np.ndim(x) else 0 <= x < n:
+                continue
             bad = ((x < 0) | (x >= n)) & m
             if np.any(bad):
                 at = int(np.argmax(bad))
@@ -421,6 +430,9 @@ class Machine:
         where, lanes = at[m], self.lanes[m]
         out = np.zeros(m.shape, array.data.dtype)
         if isinstance(array, Memory):
+            if not array.changes:
+                out[m] = array.data[where]
+                return out
             if not array.defined[where].all():
                 raise Fault("uninitialised", f"{name} (line {e.loc.line})")
             if self.independent:
@@ -515,6 +527,8 @@ class Machine:
 
     @staticmethod
     def _common(a: Value, b: Value) -> np.dtype[Any]:
+        if a.dtype == b.dtype and a.dtype in RANK:
+            return a.dtype  # type: ignore[no-any-return]
         kinds = []
         for v in (a, b):
             d = v.dtype
@@ -523,16 +537,14 @@ class Machine:
 
     def _compare(self, op: str, a: Value, b: Value) -> Value:
         t = self._common(a, b)
-        x, y = a.astype(t), b.astype(t)
-        return {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
-                ">=": np.greater_equal}[op](x, y)
+        return COMPARE[op](self._cast(a, t), self._cast(b, t))
 
     def _arith(self, op: str, a: Value, b: Value, m: Bits | None = None) -> Value:
         if op in ("<<", ">>"):
             t = a.dtype if a.dtype in RANK else np.dtype(np.int32)
             return (np.left_shift if op == "<<" else np.right_shift)(a.astype(t), b.astype(t))
         t = self._common(a, b)
-        x, y = a.astype(t), b.astype(t)
+        x, y = self._cast(a, t), self._cast(b, t)
         match op:
             case "+":
                 return np.add(x, y)

@@ -101,6 +101,10 @@ def _trips(state: Scheduled, label: str, scalars: dict[str, int | float]) -> flo
     known = [abs(float(scalars[v])) for v in variables(node.hi) | variables(node.lo) if v in scalars]
     if isinstance(node.hi, ir.IntLit):
         known.append(float(node.hi.value))
+    for v in variables(node.hi):
+        if v in state.logical.coordinates:
+            axis = state.logical.axis(state.logical.coordinates[v][0])
+            known.append(float(expressions.evaluate(axis.text, scalars)) + state.schedule.axis(axis.name).extent)
     return max(1.0, max(known, default=8.0))
 
 

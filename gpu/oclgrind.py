@@ -21,6 +21,7 @@ from gpu import frames
 from gpu.child import Child
 
 TIMEOUT = 120.0
+LOCAL_BYTES = 2**18  # as much shared memory as any GPU has; its own default is 32 KiB
 MAX_ERRORS = 500  # Oclgrind stops reporting after that many
 
 _KINDS = (("data race", "race"), ("Invalid", "out of bounds"), ("ninitialized", "uninitialised"),
@@ -73,7 +74,8 @@ def check(program: Program, workload: Workload, size: Size, seed: int = 0, timeo
         log = Path(folder, "log")
         child = Child("oclgrind", None, {
             "OCL_ICD_VENDORS": str(icd), "OCLGRIND_LOG": str(log), "OCLGRIND_DATA_RACES": "1",
-            "OCLGRIND_UNINITIALIZED": "1", "OCLGRIND_NUM_THREADS": "1", "OCLGRIND_MAX_ERRORS": str(MAX_ERRORS)})
+            "OCLGRIND_UNINITIALIZED": "1", "OCLGRIND_NUM_THREADS": "1", "OCLGRIND_LOCAL_MEM_SIZE": str(LOCAL_BYTES),
+            "OCLGRIND_MAX_ERRORS": str(MAX_ERRORS)})
         try:
             child.send({"op": "run", "program": program, "workload": workload, "size": size, "seed": seed})
             _wait(child, timeout)
