@@ -137,7 +137,8 @@ class Machine:
         self.defined: dict[str, Bits] = {}
         self.returned = np.zeros(self.lanes.size, bool)
         self.result: Value = None
-        stored = {root(n.target) for n in walk(self.kernel.body) if isinstance(n, (ir.Assign, ir.AssignExpr, ir.IncDec))}
+        writes = (ir.Assign, ir.AssignExpr, ir.IncDec)
+        stored = {root(n.target) for n in walk(self.kernel.body) if isinstance(n, writes)}
         for p in self.kernel.params:
             if p.type.pointer:
                 a = self.arrays[p.name]
