@@ -3,6 +3,7 @@ without contraction; CUDA with ``-fmad=false``. Guard zones on both sides of eve
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,7 @@ class Cuda:
         self.drv = drv
         self.context = drv.Device(0).retain_primary_context()
         self.context.push()
+        atexit.register(self.context.pop)
         major, minor = drv.Device(0).compute_capability()
         self.arch = f"sm_{major}{minor}"
 
