@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from evo.engine import Setup, run
 from evo.search.options import Options
 from evo.tuning import replay, restrictions
-from evo.tuning.agents import AGENTS
+from evo.tuning.agents import AGENTS, ALL
 from evo.tuning.search import Settings
 from evo.tuning.space import TuningSpace
 from gpu.records import Verdict
@@ -87,9 +87,12 @@ def drawn(record: RecordedSpace, space: TuningSpace, seed: int) -> Times:
 
 
 VARIANTS: dict[str, tuple[str, Search]] = {
-    "default": ("Gaussian process, agents, learned choice among them", tuned(Settings())),
-    "policy": ("agents chosen evenly", tuned(Settings(policy=False))),
+    "default": ("Gaussian process read by two agents in even turns", tuned(Settings())),
+    "policy": ("the agents drawn by what they brought, not evenly: the default learns no policy yet",
+               tuned(Settings(learns=True))),
     "arena": ("one agent: expected improvement alone", tuned(Settings(agents=AGENTS[:1]))),
+    "optimist": ("one agent: the lower confidence bound alone", tuned(Settings(agents=AGENTS[1:2]))),
+    "crowd": ("four agents drawn by what they brought", tuned(Settings(agents=ALL, learns=True))),
     "screen": ("no model: the engine's agents and policies alone", evolved(screen=False)),
     "engine": ("the engine for kernels as it is: agents, bandit, tree screen", evolved()),
     "all": ("plain evolution: one agent, even choices, no model", evolved(screen=False, agents=1, policy="uniform")),

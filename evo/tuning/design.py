@@ -10,7 +10,7 @@ from evo.tuning.encode import Matrix
 TRIALS = 24
 
 
-def first_points(points: Matrix, count: int, rng: np.random.Generator, centred: bool = False) -> list[int]:
+def first_points(points: Matrix, count: int, rng: np.random.Generator) -> list[int]:
     """The most spread (by its smallest distance) of TRIALS random draws of ``count`` rows of ``points``, whose first is
     drawn freely. Greedy maximin would take the corners, where kernels are rarely good."""
     count = min(count, len(points))
@@ -21,11 +21,7 @@ def first_points(points: Matrix, count: int, rng: np.random.Generator, centred: 
         width = _spread(points[drawn])
         if width > widest:
             best, widest = drawn, width
-    if centred:
-        off = np.abs(points - np.median(points, axis=0)).sum(axis=1)
-        near = np.flatnonzero(off <= np.sort(off)[min(len(off) - 1, 20)])
-        best = np.concatenate([[rng.choice(near)], best[1:]])
-    return list(dict.fromkeys(int(i) for i in best))
+    return [int(i) for i in best]
 
 
 def _spread(chosen: Matrix) -> float:

@@ -27,7 +27,7 @@ class ModelSettings:
     refit: float = 1.15
     afresh: int = 4  # every so many fits also start from the priors
     fitted: int = 80
-    pool: int = 4000
+    pool: int = 2000
     around: int = 5  # best points whose neighbourhoods are in the pool
     near: int = 500  # neighbours of each at most
     compress: bool = False  # see targets()
@@ -65,7 +65,8 @@ def targets(logs: Vector, compress: bool) -> tuple[Vector, Callable[[float], flo
 
 
 class Model:
-    """``points`` of shape (N, d) is the whole space, ``changes`` the same rows as parameter indices."""
+    """``points`` of shape (N, d) is the whole space, ``rows`` the same as parameter indices; ``room``: the most points
+    that will be observed."""
 
     def __init__(self, points: Matrix, rows: NDArray[np.int16], settings: ModelSettings, rng: np.random.Generator,
                  room: int) -> None:

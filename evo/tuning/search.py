@@ -23,14 +23,13 @@ DESIGN, CHANCE = "design", "chance"
 
 @dataclass(frozen=True)
 class Settings:
-    """``first`` points are drawn before any model; ``chance`` is the share drawn at random afterwards; ``policy``: the
-    arena learns which agent pays."""
+    """``first`` points are drawn before any model; ``chance`` is the share drawn at random afterwards; ``learns``: the
+    arena draws the agents by what they brought instead of evenly."""
 
     first: int = 3
     chance: float = 0.0
-    centred: bool = False
     agents: Sequence[Agent] = AGENTS
-    policy: bool = True
+    learns: bool = False
     model: ModelSettings = field(default_factory=ModelSettings)
 
 
@@ -52,8 +51,8 @@ class TuningSearch:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.points = encode(space.parameters, self.rows, space.block_names)
         self.model = Model(self.points, self.rows, self.settings.model, self.rng, budget + 1)
-        self.arena = Arena(self.settings.agents, self.rng, learns=self.settings.policy)
-        self.design = first_points(self.points, self.settings.first, self.rng, self.settings.centred)
+        self.arena = Arena(self.settings.agents, self.rng, learns=self.settings.learns)
+        self.design = first_points(self.points, self.settings.first, self.rng)
         self.seen = np.zeros(len(self.rows), dtype=bool)
         self.best: int | None = None
         self.fastest = np.inf

@@ -102,7 +102,7 @@ def space() -> TuningSpace:
 def test_equal_configurations_have_equal_genomes() -> None:
     s = space()
     one = s.express((Gene.make(MUTATOR, "b", value=4), Gene.make(MUTATOR, "a", value=4)))
-    two = s.express((Gene.make(MUTATOR, "a", value=2), Gene.make(MUTATOR, "a", value=4), Gene.make(MUTATOR, "b", value=4)))
+    two = s.express(tuple(Gene.make(MUTATOR, n, value=v) for n, v in (("a", 2), ("a", 4), ("b", 4))))
     assert one.key == two.key and one.genome == two.genome and not one.refusals
     assert values(s.program(one)) == {"a": 4, "b": 4, "kind": "x"}
     assert s.express(one.genome).key == one.key
