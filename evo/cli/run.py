@@ -41,7 +41,7 @@ def add_to(app: typer.Typer) -> None:
         screen: Annotated[bool, typer.Option("--screen/--no-screen", help="Let the cost model choose what is "
                                                                           "measured.")] = True,
         policy: Annotated[PolicyKind, typer.Option(help="How agents choose what to try.")] = PolicyKind.bandit,
-        agents: Annotated[int | None, typer.Option(min=1, help="Number of competing agents.",
+        agents: Annotated[int | None, typer.Option(min=1, max=64, help="Number of competing agents.",
                                                    show_default=False)] = None,
         sketches: Annotated[bool, typer.Option("--sketches/--no-sketches", help="Let agents try whole skeletons of "
                                                                                 "genes.")] = True,

@@ -42,6 +42,8 @@ def _assume(t: Table, arguments: tuple[Argument, ...]) -> tuple[str, ...]:
                 if name not in arrays:
                     t.fail(f"'{text}' names '{name}', which is no array argument", "assume", n,
                            remedy=nearest(name, sorted(arrays)))
+            if m[1] == m[2]:
+                t.fail(f"'{text}': an array is not disjoint from itself", "assume", n)
             continue
         try:
             used = names(text)

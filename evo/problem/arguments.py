@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evo.problem.dtypes import NUMPY, dtype_of, is_integer, spell
+from evo.problem.dtypes import INTEGER_RANGE, LARGEST_FLOAT, NUMPY, dtype_of, is_integer, spell
 from evo.problem.roles import ArrayUse, array_use
 from evo.problem.table import Table, nearest
 from genome import ir
@@ -94,11 +94,18 @@ def _init(t: Table, p: ir.Param, role: str, dtype: str, folder: Path) -> str:
         if init == "permutation" and not is_integer(dtype):
             t.fail(f"init = \"permutation\" needs an integer array; '{p.name}' is {dtype}", "init")
         return init
-    if re.fullmatch(r"constant:[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", init):
+    if re.fullmatch(r"constant:[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", init):
+        value = float(init.partition(":")[2])
+        low, high = INTEGER_RANGE.get(dtype, (-LARGEST_FLOAT.get(dtype, 1), LARGEST_FLOAT.get(dtype, 1)))
+        if not low <= value <= high or (is_integer(dtype) and value != int(value)):
+            t.fail(f"init = \"{init}\": '{p.name}' is {dtype}, which does not hold that number", "init")
         return init
-    if m := re.fullmatch(r"integers:(-?\d+):(-?\d+)", init):
+    if m := re.fullmatch(r"integers:(-?[0-9]{1,19}):(-?[0-9]{1,19})", init):
         if int(m[1]) >= int(m[2]):
             t.fail(f"init = \"{init}\" is an empty range: the second number is exclusive", "init")
+        low, high = INTEGER_RANGE.get(dtype, (0, 1) if dtype == "bool" else (-2**24, 2**24))
+        if int(m[1]) < low or int(m[2]) - 1 > high:
+            t.fail(f"init = \"{init}\": '{p.name}' is {dtype}, which holds whole numbers from {low} to {high}", "init")
         return init
     file, _, function = init.partition(":")
     if (file.endswith(".npy") and not function) or (file.endswith(".py") and function.isidentifier()):

@@ -34,11 +34,11 @@ def parse_budget(text: str) -> Budget:
     seconds: float | None = None
     evaluations: int | None = None
     for part in (p.strip() for p in str(text).split(",")):
-        if re.fullmatch(r"\d+", part):
+        if re.fullmatch(r"[0-9]+", part):
             if evaluations is not None:
                 raise ValueError(f"budget '{text}' names two numbers of evaluations")
             evaluations = int(part)
-        elif re.fullmatch(r"(\d+(\.\d+)?[hms])+", part):
+        elif re.fullmatch(r"([0-9]+(\.[0-9]+)?[hms])+", part):
             if seconds is not None:
                 raise ValueError(f"budget '{text}' names two times")
             seconds = sum(float(n) * UNITS[u] for n, _, u in re.findall(r"(\d+(\.\d+)?)([hms])", part))

@@ -19,6 +19,8 @@ NUMPY = {
 INTEGER_RANGE = {f"{s}int{b}": ((0, 2**b - 1) if s else (-(2 ** (b - 1)), 2 ** (b - 1) - 1))
                  for s in ("", "u") for b in (8, 16, 32, 64)}
 
+LARGEST_FLOAT = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+
 
 def dtype_of(ctype: CType) -> str | None:
     """The NumPy type of the value, or of what is pointed to; None for structs, vectors and unknown names."""

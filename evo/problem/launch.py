@@ -81,5 +81,7 @@ def _defines(t: Table) -> dict[str, str]:
             t.fail(f"'{name}' is no macro name", name)
         if not isinstance(value, (str, int, float)):
             t.fail(f"macro '{name}' must be a string or a number", name)
+        if isinstance(value, str) and len(value.splitlines()) > 1:
+            t.fail(f"macro '{name}' has several lines", name, remedy="write it on one line")
         out[name] = str(int(value)) if isinstance(value, bool) else str(value)
     return out

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evo.problem.dtypes import INTEGER_RANGE
-from evo.problem.table import Table, nearest
+import numpy
+
+from evo.problem.dtypes import INTEGER_RANGE, LARGEST_FLOAT
+from evo.problem.table import LARGEST, Table, nearest, number_text
 from genome.errors import InputError
 from genome.expressions import ExpressionError, Number, evaluate, names
 from genome.program import Launch
@@ -59,6 +63,8 @@ def _size(t: Table) -> PlacedSize:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             shown = f'"{value}"' if isinstance(value, str) else value
             t.fail(f"'{t.title(name)}' must be a number, not {shown}", name)
+        if isinstance(value, float) and not math.isfinite(value):
+            t.fail(f"'{t.title(name)}' is {value}; a size is finite", name)
         values.append((name, value))
     if not values:
         t.fail("an empty size: no scalar has a value", remedy="write { N = 1024 }")
@@ -72,9 +78,7 @@ def check_sizes(placed: list[PlacedSize], workload: Workload, launch: Launch, ar
     for item in placed:
         _complete(item, workload, launch, args, kernel)
         values = _evaluate_scalars(item, workload, args)
-        for a in workload.arguments:
-            if a.is_array:
-                _array_fits(a, values, item, args)
+        _memory_fits(sum(_array_bytes(a, values, item, args) for a in workload.arguments if a.is_array), item)
         _grid_fits(launch, values, item, kernel)
         for n, text in enumerate(workload.assume):
             if not text.startswith("disjoint") and not _value(text, values, item, accept, "assume", n):
@@ -121,19 +125,31 @@ def _evaluate_scalars(item: PlacedSize, workload: Workload, args: Table) -> dict
         if a.dtype in INTEGER_RANGE:
             low, high = INTEGER_RANGE[a.dtype]
             if value != int(value) or not low <= value <= high:
-                item.table.fail(f"at size {item.size} the {a.dtype} argument '{a.name}' would be {value}", a.name,
-                                remedy=f"it holds whole numbers from {low} to {high}")
+                item.table.fail(f"at size {item.size} the {a.dtype} argument '{a.name}' would be "
+                                f"{number_text(value)}", a.name, remedy=f"it holds whole numbers from {low} to {high}")
             value = int(value)
+        elif abs(value) > (largest := LARGEST_FLOAT.get(a.dtype, LARGEST)):
+            item.table.fail(f"at size {item.size} the {a.dtype} argument '{a.name}' would be {number_text(value)}",
+                            a.name, remedy=f"it holds numbers up to {largest:g}")
         values[a.name] = value
     return values
 
 
-def _array_fits(a: Argument, values: dict[str, Number], item: PlacedSize, args: Table) -> None:
+def _array_bytes(a: Argument, values: dict[str, Number], item: PlacedSize, args: Table) -> int:
     assert a.shape is not None
     count = _value(a.shape, values, item, args, a.name, "shape")
     if count != int(count) or count < 1:
-        args.fail(f"shape '{a.shape}' of '{a.name}' is {count} elements at size {item.size}", a.name, "shape",
-                  remedy="an array has a positive whole number of elements")
+        args.fail(f"shape '{a.shape}' of '{a.name}' is {number_text(count)} elements at size {item.size}", a.name,
+                  "shape", remedy="an array has a positive whole number of elements")
+    return int(count) * numpy.dtype(a.dtype).itemsize
+
+
+def _memory_fits(total: int, item: PlacedSize) -> None:
+    """Inputs and expected outputs are kept on the host, so what is over its memory cannot be verified."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if total > memory:
+        item.table.fail(f"the arrays take {number_text(total >> 20)} MiB at size {item.size}, and this machine has "
+                        f"{memory >> 20} MiB", remedy="take a smaller size")
 
 
 def _grid_fits(launch: Launch, values: dict[str, Number], item: PlacedSize, kernel: Table) -> None:
@@ -141,15 +157,23 @@ def _grid_fits(launch: Launch, values: dict[str, Number], item: PlacedSize, kern
     grid = [_value(g, values, item, kernel, "grid", n) for n, g in enumerate(launch.grid)]
     for axis, count, limit in zip("xyz", grid, MAX_GRID, strict=True):
         if count < 1 or count != int(count):
-            kernel.fail(f"grid.{axis} is {count} at size {item.size}", "grid",
+            kernel.fail(f"grid.{axis} is {number_text(count)} at size {item.size}", "grid",
                         remedy="a grid is a whole number of blocks, at least one")
         if count > limit:
-            kernel.fail(f"grid.{axis} is {count} at size {item.size}, over the limit of {limit}", "grid",
+            kernel.fail(f"grid.{axis} is {number_text(count)} at size {item.size}, over the limit of {limit}", "grid",
                         remedy="put the longest axis on x, or give more points to a block")
 
 
 def _value(text: str, values: Mapping[str, Number], item: PlacedSize, table: Table, *keys: str | int) -> Number:
+    file, line = table.file, table.line(*keys)
     try:
-        return evaluate(text, values)
-    except (ExpressionError, OverflowError, ValueError, TypeError) as e:
-        raise InputError(f"at size {item.size}: {e}", file=table.file, line=table.line(*keys)) from None
+        value = evaluate(text, values)
+    except TypeError:  # too many or too few arguments, or arithmetic on a complex root
+        raise InputError(f"at size {item.size}: '{text}' cannot be evaluated: a function has a wrong number of "
+                         "arguments, or a root is not real", remedy="ceil_div takes two, abs one, min and max any",
+                         file=file, line=line) from None
+    except (ExpressionError, OverflowError, ValueError) as e:
+        raise InputError(f"at size {item.size}: {e}", file=file, line=line) from None
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        raise InputError(f"at size {item.size}: '{text}' is {value}, which is no finite number", file=file, line=line)
+    return value

@@ -12,6 +12,15 @@ from evo.problem.locate import Path as KeyPath
 from evo.problem.locate import locate
 from genome.errors import InputError
 
+LARGEST = 1e300
+
+
+def number_text(value: float) -> str:
+    """A number for a message: Python refuses to spell integers of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 10**18:
+        return f"about {'-' if value < 0 else ''}2^{abs(value).bit_length() - 1}"
+    return str(value)
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A remedy: the nearest known word, or all of them."""
@@ -43,7 +52,7 @@ class Table:
     def read(path: Path) -> tuple[Table, str]:
         """The root table and the text of a file."""
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = path.read_bytes().decode("utf-8-sig")  # a byte-order mark at the start is no content
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", file=str(path), remedy="save the problem file as UTF-8") from None
         except OSError as e:
@@ -136,7 +145,9 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.fail(f"'{self.title(key)}' must be a number, not {_kind(value)}", key)
         if not value >= low:  # also false for nan
-            self.fail(f"'{self.title(key)}' is {value}; the least is {low}", key)
+            self.fail(f"'{self.title(key)}' is {value}; the least is {low:g}", key)
+        if value > LARGEST:
+            self.fail(f"'{self.title(key)}' is {number_text(value)}; it must be finite", key)
         return float(value)
 
     def expression(self, key: str, default: str | None = None) -> str:
