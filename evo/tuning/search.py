@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from evo.tuning.agents import AGENTS, Agent, Arena, View
 from evo.tuning.design import first_points
@@ -47,6 +48,7 @@ class TuningSearch:
 
     def __init__(self, space: TuningSpace, seed: int, budget: int, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
+        self.threads = ThreadpoolController()
         self.rows = space.rows
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.points = encode(space.parameters, self.rows, space.block_names)
@@ -62,7 +64,12 @@ class TuningSearch:
         return bool(self.seen.all())
 
     def ask(self) -> Ask:
-        """The next configuration, never one that was told. Raises RuntimeError when all were."""
+        """The next configuration, never one that was told. Raises RuntimeError when all were. On one thread: the
+        matrices are too small for more, and sums then do not depend on the number of cores."""
+        with self.threads.limit(limits=1):
+            return self._ask()
+
+    def _ask(self) -> Ask:
         if self.exhausted:
             raise RuntimeError("every configuration has been measured")
         while self.design:
