@@ -8,11 +8,12 @@ so that its judgement stays testable and its blind spots get measured. It never 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surrogate.features import Row, nearest
 from surrogate.model import TreeEnsemble
@@ -74,6 +75,7 @@ class Screen:
         self.errors: deque[float] = deque(maxlen=WINDOW)  # (measured - predicted) / spread of fresh successes
         self.batch: list[tuple[float, float]] = []
         self.last: float | None = None
+        self.seen: Counter[tuple[str, float]] = Counter()  # measured rows per gene and per parameter value
         self.active = False
         self.fitted = 0  # rows at the last fit
         self.pool = self.chosen = 0
@@ -85,6 +87,7 @@ class Screen:
         self.rows.append(row)
         self.gains.append(gain if ok else math.nan)
         self.ok.append(ok)
+        self.seen.update(item for item, _ in _items(row))
         if choice is None or choice.predicted is None:
             return
         measured = gain if ok else FAILED
@@ -119,6 +122,14 @@ class Screen:
             return 2.0
         return max(1.0, 1.4826 * float(np.median(np.abs(self.errors))))  # robust: a few surprises must not flood it
 
+    def unseen(self, rows: Sequence[Row]) -> NDArray[np.float64]:
+        """What the trees cannot know of: the spread of all measured gains, for a row with a gene that was never
+        measured, half of it for a value of a parameter; less by 1 / (1 + n) after n measurements. Shape (rows,)."""
+        known = [g for g, ok in zip(self.gains, self.ok, strict=True) if ok]
+        spread = float(np.std(known)) if len(known) > 1 else 0.0
+        return np.asarray([spread * max((w / (1.0 + self.seen[item]) for item, w in _items(r)), default=0.0)
+                           for r in rows])
+
     # ----------------------------------------------------------------------------------------------- choosing
     def start_batch(self) -> None:
         self.pool = self.chosen = 0
@@ -149,7 +160,8 @@ class Screen:
         self.debt -= free
         chosen = [choice(i, True) for i in range(free)]
         taken = [rows[i] for i in range(free)]
-        score = value + self.optimism * p * std * min(self.calibration, TRUST)
+        unsure = np.hypot(std * min(self.calibration, TRUST), self.unseen(rows))
+        score = value + self.optimism * p * unsure
         near: list[int] = []
         for i in (int(i) for i in np.argsort(-score, kind="stable") if i >= free):
             if len(chosen) == places:
@@ -164,6 +176,12 @@ class Screen:
     def report(self) -> Report:
         everything, chance = self.running()
         return Report(self.active, self.pool, self.chosen, self.last, everything, chance, len(self.rows))
+
+
+def _items(row: Row) -> list[tuple[tuple[str, float], float]]:
+    """A row's genes (weight 1) and parameter values (weight a half)."""
+    return [((name, value), 1.0 if name.startswith("has ") else 0.5) for name, value in row.items()
+            if name.startswith(("has ", "param "))]
 
 
 def _correlation(pairs: Iterable[Pair]) -> float | None:

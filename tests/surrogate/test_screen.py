@@ -169,6 +169,20 @@ def test_optimism_prefers_the_uncertain_of_two_equals() -> None:
     assert [c.index for c in screen.select(rows, 2)] == [1, 0]
 
 
+def test_a_gene_that_was_never_measured_gets_its_chance() -> None:
+    """Trees cannot split on what they have not seen: without a bonus such a candidate looks like any other."""
+    screen, v, rng = trained(explore=0.0)
+    usual = [draw(rng) for _ in range(20)]
+    ordinary = sorted(usual, key=truth)[:10]
+    new = (*ordinary[-1], Gene.make("New", "z", p=1))
+    rows = [v.row({}, g) for g in (*ordinary, new)]
+    assert screen.select(rows, 1)[0].index == 10
+    before = float(screen.unseen(rows[-1:])[0])
+    for _ in range(9):
+        screen.learn(rows[-1], truth(ordinary[-1]), True)
+    assert float(screen.unseen(rows[-1:])[0]) < before / 5
+
+
 def test_failures_count_in_the_rank_correlation() -> None:
     screen = Screen(TreeEnsemble(Vocabulary()))
     row: Row = {"a": 1.0}
