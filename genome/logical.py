@@ -12,6 +12,7 @@ from functools import cached_property
 from genome import ir
 from genome.errors import Loc, Refusal
 from genome.poly import Poly, coord_symbol
+from genome.walk import walk
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,14 @@ class LogicalKernel:
 
     def resolve(self, name: str) -> Poly | None:
         return self.polys.get(name)
+
+    @cached_property
+    def wide_axes(self) -> frozenset[str]:
+        """Axes whose coordinate the kernel holds, somewhere, in another type than int."""
+        wide = {axis for axis, t in self.coordinates.values() if t.base != "int"}
+        wide |= {n.axis for n in walk(self.kernel.body) if isinstance(n, ir.Coord)} - {
+            axis for axis, _ in self.coordinates.values()}
+        return frozenset(wide)
 
     @cached_property
     def axis_symbols(self) -> frozenset[str]:

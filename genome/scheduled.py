@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from genome.build import build_logical
 from genome.errors import Refusal
-from genome.expressions import ExpressionError
+from genome.expressions import ExpressionError, evaluate
 from genome.footprint import StagePlan, stage_plan
 from genome.logical import LogicalKernel
 from genome.lower.mapping import WARP, grid, grid_size, keeps_launch
@@ -17,6 +17,9 @@ from genome.workload import Workload
 
 if TYPE_CHECKING:
     from genome.unit import SourceUnit
+
+
+REACH = 2**31 - 2**20  # points along an axis: coordinates are ints, and the last block may reach past the extent
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,12 @@ class Scheduled:
             raise Refusal(refusal.code, refusal.reason, refusal.loc)
 
     def disjoint(self) -> tuple[str, ...]:
-        """Preconditions: what is written overlaps nothing else."""
+        """Preconditions of another order of the points: what is written overlaps nothing else, and coordinates that
+        the kernel does not hold in ints fit into ints all the same, which emitted code counts in."""
         names = sorted(self.logical.arrays)
-        return tuple(f"disjoint({w}, {a})" for w in names for a in names
+        fits = tuple(f"{a.text} <= {REACH}" for a in self.logical.axes
+                     if a.name in self.logical.wide_axes and not a.poly.is_constant)
+        return fits + tuple(f"disjoint({w}, {a})" for w in names for a in names
                      if w in self.logical.written and a != w and not (a in self.logical.written and a < w))
 
     def validate(self) -> None:
@@ -95,6 +101,10 @@ class Scheduled:
                 raise Refusal("too-many-items", f"{points} points a thread, {limits.items} are the most that is tried")
             for size in (*self.workload.tune, *self.workload.check):
                 values = self.workload.scalars(size)
+                for a in self.logical.axes:
+                    if a.name in self.logical.wide_axes and evaluate(a.text, values) > REACH:
+                        raise Refusal("axis-over-int", f"{a.text} points along {a.name} at size {size}: more than an "
+                                      "int counts")
                 for text, allowed, name in zip(self.grid, limits.grid, "xyz", strict=True):
                     try:
                         n = grid_size(text, values)

@@ -82,6 +82,8 @@ class TileLoops:
                               "one thread, skips iterations, or sits inside code that does", node.loc)
         if len(labels) > 1:
             check_permutable(state, labels)
+            if any(a.write and labels[-1] in a.loops for a in logical.accesses):
+                return state.disjoint()  # a store must not meet a load that now comes before it
         return ()
 
     def apply(self, state: Scheduled, site: str, params: Mapping[str, ParamValue]) -> Scheduled:

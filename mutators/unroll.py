@@ -64,6 +64,11 @@ class UnrollLoop:
         not_in_opaque(node)
         if any(isinstance(n, ir.Loop) or (isinstance(n, ir.Opaque) and ":" in n.text) for n in walk(node.body)):
             raise Refusal("unroll-body", f"loop {label} holds a loop or label that cannot be copied", node.loc)
+        declared = {n.name for n in walk(node.body) if isinstance(n, ir.Decl)}
+        for n in walk(node.body):
+            if isinstance(n, (ir.Opaque, ir.OpaqueExpr)) and declared & (n.reads | n.writes):
+                raise Refusal("unroll-body", f"{sorted(declared & (n.reads | n.writes))[0]} of loop {label} is used in "
+                              "code that is not understood, where its copies could not be told apart", n.loc)
         if node.type is None:
             raise Refusal("loop-variable-outlives-loop", f"{node.var} is declared before its loop", node.loc)
         if mode == "full":

@@ -209,7 +209,7 @@ class Loader:
         """Row-major address of an element, in 64 bits where the user's own subscript was."""
         first = plan.group.accesses[0]
         kind = integer_type(first.index.subs[0], self.logical.types)
-        wide = kind is not None and kind[0] == 64
+        wide = kind is not None and kind != (32, True)  # unsigned subscripts reach past what an int holds
         out: ir.Expr | None = None
         for d, e in enumerate(elements):
             if d == 0 and wide and not isinstance(e, ir.IntLit):

@@ -61,6 +61,9 @@ LIMITS = (
             ("512 points a thread", "256 are the most")),
     Refused("grid-over-limit", two("b[y * W + x] = a[y * W + x];"), (block(x=256, y=1),),
             ("70000 blocks along y at size", "allows 65535"), "", {**TWO, "sizes": ({"H": 70000, "W": 200},)}),
+    Refused("axis-over-int", "__global__ void k(const float* a, float* b, size_t N)\n{\n"
+            "    size_t x = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    if (x < N) b[x] = a[x];\n}\n",
+            (block(x=64),), ("3000000000", "more than an int counts"), "", {"sizes": ({"N": 3_000_000_000},)}),
     Refused("grid-not-computable", "__global__ void k(float* b, int N, int S)\n{\n"
             "    int x = blockIdx.x * blockDim.x + threadIdx.x;\n    b[x] = 1.0f;\n}\n", (block(x=64),),
             ("divides by zero",), "", {"grid": ("N / S",), "sizes": ({"N": 100, "S": 0},)}),
