@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 from rich.console import Console
 
+from evo.complaint import complaint
 from evo.display import open_display
 from evo.display.bridge import SearchView
 from evo.engine import RunResult, Setup
@@ -133,14 +134,19 @@ def analyse(problem: Problem) -> Scheduled:
         try:
             emit(base, "opencl")
         except Refusal as r:
+            if (wrong := complaint(problem.unit, build_flags(problem))) is not None:
+                raise wrong from r
             raise InputError(f"this kernel cannot run on the OpenCL back end: {r.reason}", file=problem.unit.file,
                              line=r.loc.line or None, remedy="use --backend cuda on an NVIDIA GPU") from r
     return base
 
 
+def build_flags(problem: Problem) -> tuple[str, ...]:
+    return (*problem.flags, *(f"-I{path}" for path in problem.include))
+
+
 def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> LocalEvaluator:
-    flags = (*problem.flags, *(f"-I{path}" for path in problem.include))
-    options = EvaluatorOptions(flags=flags, seed=seed, constraints=problem.constraints)
+    options = EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints)
     return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)), options)
 
 
