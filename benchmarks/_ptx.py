@@ -24,9 +24,21 @@ def _set_up() -> tuple[list[bytes], list[bytes], list[bytes]]:
 
 def ptx(source: str) -> str:
     """Canonical PTX for compute_90. Raises :class:`CompileFailed`."""
+    try:
+        return _ptx(source, True)
+    except CompileFailed as first:
+        try:  # headers of CCCL define the integer types themselves
+            return _ptx(source, False)
+        except CompileFailed:
+            raise first from None
+
+
+def _ptx(source: str, prelude: bool) -> str:
     from cuda.bindings import nvrtc
 
     texts, names, options = _set_up()
+    if not prelude:
+        texts, names, options = [], [], [o for o in options if not o.startswith(b"--pre-include")]
     _, program = nvrtc.nvrtcCreateProgram(source.encode("utf-8", "surrogateescape"), b"kernel.cu", len(names), texts,
                                           names)
     try:

@@ -108,7 +108,10 @@ def _grid_axis(text: str, axis: int, before: str, rename: dict[str, str], params
             break
         text = found[-1]
     squeezed = re.sub(r"\s+", "", re.sub(r"\((?:unsigned|int|size_t|float|double)\)|static_cast<\w+>", "", text))
-    m = CEIL.fullmatch(squeezed)
+    literal = re.fullmatch(r"\(([\w.*]+)\+(\d+)\)/(\d+)", _resolved(squeezed, before))
+    if literal and int(literal[2]) + 1 == int(literal[3]):
+        squeezed = f"({literal[1]}+{literal[3]}-1)/{literal[3]}"
+    m = CEIL.fullmatch(squeezed) or CEIL.fullmatch(_resolved(squeezed, before))
     if m:
         over = m["a"] or m["c"] or m["e"]
         by = m["b"] or m["d"] or m["f"]

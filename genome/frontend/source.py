@@ -16,6 +16,11 @@ from genome.frontend.types import text_of
 
 LANGUAGE = Language(tree_sitter_cuda.language())
 TEMPLATES = Query(LANGUAGE, "[(template_function) (template_method) (template_type)] @t")
+CASTS = Query(LANGUAGE, "(cast_expression) @t")
+TYPE_NAMES = Query(LANGUAGE, """[(struct_specifier name: (_) @t) (class_specifier name: (_) @t)
+                                 (enum_specifier name: (_) @t) (union_specifier name: (_) @t)
+                                 (alias_declaration name: (_) @t) (type_definition declarator: (_) @t)
+                                 (type_parameter_declaration (_) @t)]""")
 DECLARATIONS = Query(LANGUAGE, "[(parameter_declaration) (declaration) (optional_parameter_declaration)] @d")
 CONTAINERS = {"translation_unit", "linkage_specification", "declaration_list", "namespace_definition",
               "template_declaration", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "ERROR"}
@@ -62,6 +67,16 @@ def parse(text: str, file: str, expanded: Expanded | None = None) -> Source:
         code, lost = _without_unreadable(code)
         if lost:
             tree = Parser(LANGUAGE).parse(code)
+    if MAYBE_CAST.search(code):
+        for _ in range(4):
+            names = _false_casts(tree.root_node)
+            if not names:
+                break
+            patched = bytearray(code)
+            for start, end in names:
+                patched[start], patched[end - 1] = ord(" "), ord(" ")
+            code = bytes(patched)
+            tree = Parser(LANGUAGE).parse(code)
     if MAYBE_TEMPLATE.search(code):
         for _ in range(8):  # each pass sees through one more level of nesting
             swaps = _false_templates(tree.root_node, code)
@@ -80,7 +95,8 @@ def parse(text: str, file: str, expanded: Expanded | None = None) -> Source:
 
 @dataclass(frozen=True)
 class Edit:
-    """Bytes ``start`` to ``end`` become ``new``; ``hidden``: inside of what the parser sees as a comment."""
+    """Bytes ``start`` to ``end`` become ``new``; ``hidden``: inside of what the parser sees as a comment, perhaps at
+    its end, which then is kept (``new`` has two bytes at least)."""
 
     start: int
     end: int
@@ -97,7 +113,7 @@ def edited(source: Source, edits: list[Edit]) -> Source:
     at = 0
     for e in edits:
         raw += [source.raw[at:e.start], e.new]
-        code += [source.code[at:e.start], b" " * len(e.new) if e.hidden else e.new]
+        code += [source.code[at:e.start], b" " * (len(e.new) - 2) + b"*/" if e.hidden else e.new]
         at = e.end
     raw.append(source.raw[at:])
     code.append(source.code[at:])
@@ -136,6 +152,47 @@ def _without_unreadable(code: bytes) -> tuple[bytes, tuple[int, ...]]:
 
 
 MAYBE_TEMPLATE = re.compile(rb"[\w\])]\s*<[^<>;{}]*>\s*[-(+*&!~>=]")
+
+
+MAYBE_CAST = re.compile(rb"\(\s*\w+\s*\)\s*[-+*&]")
+
+
+def _false_casts(root: Node) -> list[tuple[int, int]]:
+    """Where ``(i)`` of ``(i) + nx * j``, which the grammar takes for a cast to a type ``i``, begins and ends. Without
+    the parentheses the text parses as it is meant. A name counts as a variable when it is one of the function, or one
+    of the file that is no type."""
+    out: list[tuple[int, int]] = []
+    variables: dict[int, frozenset[str]] = {}
+    types: set[str] | None = None
+    for node in QueryCursor(CASTS).captures(root).get("t", ()):
+        kind, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+        if kind is None or value is None or kind.named_child_count != 1 \
+                or kind.named_children[0].type != "type_identifier" \
+                or value.type not in ("unary_expression", "pointer_expression", "number_literal"):
+            continue
+        if value.children and value.children[0].type not in ("+", "-", "*", "&") or (
+                not value.children and text_of(value)[:1] not in "+-"):
+            continue
+        name = text_of(kind)
+        function = _function_around(node)
+        if function is not None and function.id not in variables:
+            variables[function.id] = _variables(function)
+        local = function is not None and name in variables[function.id]
+        if not local:
+            if types is None:
+                types = type_names(root)
+                variables[root.id] = _variables(root)
+            local = name in variables[root.id] and name not in types
+        if local:
+            open_paren = node.children[0]
+            close = next(c for c in node.children if c.type == ")")
+            out.append((open_paren.start_byte, close.end_byte))
+    return out
+
+
+def type_names(root: Node) -> set[str]:
+    """The names that a file defines as types."""
+    return {text_of(n) for n in QueryCursor(TYPE_NAMES).captures(root).get("t", ())}
 
 
 def _false_templates(root: Node, code: bytes) -> list[int]:

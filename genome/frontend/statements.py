@@ -128,6 +128,10 @@ class Converter:
             return None
         if inner[0].type == "gnu_asm_expression":
             return None
+        declared = _template_declaration(inner[0])
+        if declared is not None:
+            self.cx.scopes[-1][text_of(declared)] = (ir.CType("?"), 0)
+            return (self.opaque(node, "declaration"),)
         expr = convert(inner[0], self.cx)
         if isinstance(expr, ir.OpaqueExpr):
             return None
@@ -230,6 +234,20 @@ class Converter:
         return (ir.Eval(expr, location(node)),)
 
 
+def _template_declaration(node: Node) -> Node | None:
+    """The name that ``ns::tile<32> name = ...;`` declares, which the grammar takes for the comparison
+    ``ns::tile < 32 > (name = ...)``: a statement that compares and drops the result is no C that anybody writes."""
+    if node.type == "assignment_expression":  # (ns::tile < 32 > name) = ...
+        left = node.child_by_field_name("left")
+        return _template_declaration(left) if left is not None and left.type == "binary_expression" else None
+    op, right = node.child_by_field_name("operator"), node.child_by_field_name("right")
+    if node.type != "binary_expression" or op is None or op.type != ">" or right is None:
+        return None
+    if right.type == "assignment_expression":
+        right = right.child_by_field_name("left")
+    return right if right is not None and right.type == "identifier" else None
+
+
 def _only_comments(raw: bytes) -> bool:
     import re
 
@@ -266,9 +284,12 @@ def parameters(node: Node | None) -> list[ir.Param] | str:
         spec, d = read_specifiers(child), read_declarator(child.child_by_field_name("declarator"))
         if spec.base == "void" and not d.name and not d.pointer:
             continue
-        if spec.unknown or d.unknown or d.const_inner:
+        if spec.unknown or d.unknown:
             return f"parameter '{text_of(child)}'"
         ctype = make_type(spec, d)
+        if d.const_inner:  # const float* const* rows: what is pointed to is a type of its own
+            inner = " ".join(["const"] * spec.const + [spec.base]) + "*" * (d.pointer - 1) + " const"
+            ctype = ir.CType(inner, 1, False, spec.volatile, d.restrict)
         if d.dims:
             if len(d.dims) > 1:
                 return f"parameter '{text_of(child)}'"

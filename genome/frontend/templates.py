@@ -7,7 +7,7 @@ import re
 from tree_sitter import Node
 
 from genome.errors import InputError
-from genome.frontend.source import Edit, Function, Source, edited
+from genome.frontend.source import Edit, Function, Source, edited, type_names
 from genome.frontend.types import BUILTIN_TYPES, text_of
 
 
@@ -81,9 +81,9 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> Sou
         elif leaf.type == "comment" and leaf.start_byte in source.pragmas:  # #pragma unroll N
             row, column = leaf.start_point
             for m in WORD.finditer(raw, leaf.start_byte, leaf.end_byte):
-                if m.group().decode() in values:
+                if m.group().decode() in values and m.end() == leaf.end_byte:
                     before, after = m.start() - leaf.start_byte, m.end() - leaf.start_byte
-                    edits.append(Edit(m.start(), m.end(), values[m.group().decode()].encode(),
+                    edits.append(Edit(m.start(), m.end(), values[m.group().decode()].encode().ljust(2),
                                       (row, column + before), (row, column + after), hidden=True))
     return edited(source, edits)
 
@@ -112,10 +112,11 @@ def guess_instance(source: Source, kernel: Function) -> list[str] | None:
     plausible one (template template parameters, packs)."""
     assert kernel.template is not None
     text = source.raw.decode("utf-8", "surrogateescape")
+    types = type_names(source.tree.root_node) - {p for p, _ in template_parameters(kernel.template)}
     for m in re.finditer(rf"\b{re.escape(kernel.name)}\s*<(?!<)([^;{{}}]*?)>\s*(?:<<<|\()", text):
         _, args = split_name(f"k<{m.group(1)}>")
         if args and all(re.fullmatch(r"-?\d+[uUlL]*|true|false", a) or a.split("::")[-1] in BUILTIN_TYPES
-                        for a in args):
+                        or set(re.findall(r"[A-Za-z_]\w*", a)) <= types | BUILTIN_TYPES for a in args):
             return args
     out: list[str] = []
     params = kernel.template.child_by_field_name("parameters")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from genome import ir, walk
 from genome.frontend.coords import AXES, coordinate
 from genome.frontend.loops import label_loops
-from genome.frontend.types import INTEGERS
+from genome.frontend.types import INTEGERS, width
 from genome.normal.guards import guard_regions
 from genome.normal.pointers import row_pointers
 from genome.normal.rename import alpha_rename
 from genome.normal.scalars import inline_scalars, localise_loops, merge_declarations
+from genome.normal.typing import declared_types, is_integer, type_of
 
 
 def plain_coordinates(kernel: ir.Kernel) -> ir.Kernel:
@@ -51,11 +53,39 @@ def plain_coordinates(kernel: ir.Kernel) -> ir.Kernel:
     return kernel.with_body(walk.rewrite(kernel.body, one))
 
 
+def gathered_coordinates(kernel: ir.Kernel) -> ir.Kernel:
+    """``1 + blockIdx.x * blockDim.x + threadIdx.x``, in any order of its terms, is the coordinate plus 1: all terms
+    are 32-bit integers, one of them unsigned, so that C adds them modulo 2^32 in any order."""
+    types = declared_types(kernel)
+
+    def terms(e: ir.Expr) -> list[ir.Expr]:
+        return [*terms(e.left), *terms(e.right)] if isinstance(e, ir.Bin) and e.op == "+" else [e]
+
+    def one(n: Any) -> Any:
+        if not isinstance(n, ir.Bin) or n.op != "+":
+            return n
+        parts = terms(n)
+        if len(parts) < 3 or any(t is None or not is_integer(t) or width(t.base) > 4
+                                 for t in (type_of(p, types) for p in parts)):
+            return n
+        for i, j in itertools.permutations(range(len(parts)), 2):
+            axis = coordinate(ir.Bin("+", parts[i], parts[j]), None)
+            if axis is not None:
+                out: ir.Expr = ir.Coord(axis, n.loc)
+                for k, p in enumerate(parts):
+                    if k not in (i, j):
+                        out = ir.Bin("+", out, p, n.loc)
+                return out
+        return n
+
+    return kernel.with_body(walk.rewrite(kernel.body, one))
+
+
 def normalise(kernel: ir.Kernel) -> ir.Kernel:
     """All normal forms in order; the result has unique names and labels again."""
     kernel = alpha_rename(kernel)
     kernel = localise_loops(merge_declarations(kernel))
-    kernel = plain_coordinates(alpha_rename(kernel))
+    kernel = gathered_coordinates(plain_coordinates(alpha_rename(kernel)))
     kernel = guard_regions(kernel)
     kernel = row_pointers(kernel)
     kernel = inline_scalars(kernel)

@@ -15,7 +15,7 @@ from genome.errors import InputError
 from genome.frontend.preprocess import expand
 from genome.printer.cuda import print_expr, print_kernel
 from genome.unit import SourceUnit, load_unit
-from tests.corpus.tools import FOLDER, INSTANCES, NAMES, load
+from tests.corpus.tools import CASES, FILES, FOLDER, INSTANCES, NAMES, load
 
 GX = "blockIdx.x * blockDim.x + threadIdx.x"
 
@@ -159,7 +159,7 @@ def test_labels_are_unique(unit: Any) -> None:
 
 
 def test_local_names_are_unique_and_differ_from_parameters() -> None:
-    for name in NAMES:
+    for name in CASES:
         kernel = load(name).kernel
         names = [n.name for n in walk.walk(kernel.body) if isinstance(n, ir.Decl)]
         names += [n.var for n in walk.walk(kernel.body) if isinstance(n, ir.For) and n.type is not None]
@@ -302,7 +302,7 @@ def test_missing_file(tmp_path: Path) -> None:
 def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     """200 truncated, spliced and scrambled files: an input error or a kernel that prints, nothing else."""
     rng = random.Random(5)
-    texts = [(FOLDER / f"{n}.cu").read_text() for n in NAMES]
+    texts = [(FOLDER / f"{n}.cu").read_text() for n in FILES]
     loaded = refused = 0
     start = time.perf_counter()
     path = tmp_path / "m.cu"

@@ -9,7 +9,7 @@ import pytest
 from genome import ir, walk
 from genome.normal import normalise
 from genome.unit import load_unit
-from tests.corpus.tools import NAMES, load, ptx
+from tests.corpus.tools import CASES, NAMES, load, ptx
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/*.cu"))
 # operands in another order, or 24-bit products, are one coordinate: the same value by other instructions
@@ -28,7 +28,7 @@ NORMAL_DIFFERS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CASES)
 def test_printed_text_compiles_to_the_same_ptx(name: str) -> None:
     unit = load(name, coordinates=False)
     assert not any(isinstance(n, ir.Coord) for n in walk.walk(unit.kernel.body))

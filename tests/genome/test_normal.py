@@ -21,7 +21,7 @@ from genome.normal import (
 )
 from genome.printer.cuda import print_body, print_kernel
 from genome.unit import load_unit
-from tests.corpus.tools import NAMES, load
+from tests.corpus.tools import CASES, load
 
 Form = Callable[[ir.Kernel], ir.Kernel]
 PARAMS = "const float* A, float* C, int M, int N, int K, unsigned U, const size_t Z"
@@ -170,7 +170,7 @@ def test_alpha_rename() -> None:
     assert alpha_rename(alpha_rename(kernel)) == alpha_rename(kernel)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CASES)
 def test_normalise_is_idempotent_and_keeps_the_conventions(name: str) -> None:
     once = normalise(load(name).kernel)
     assert print_kernel(normalise(once)) == print_kernel(once)

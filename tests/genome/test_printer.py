@@ -15,7 +15,7 @@ from genome.frontend.expressions import Context, convert
 from genome.frontend.source import parse
 from genome.printer.cuda import print_body, print_expr, print_kernel, print_type
 from genome.unit import load_unit
-from tests.corpus.tools import NAMES, load
+from tests.corpus.tools import CASES, load
 
 A, B, C = ir.Var("a"), ir.Var("b"), ir.Var("c")
 
@@ -239,7 +239,7 @@ def perturbed(node: Any, name: str) -> Any:
     return None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CASES)
 def test_every_field_shows_in_the_text(name: str) -> None:
     kernel = load(name).kernel
     text = print_kernel(kernel)
@@ -260,7 +260,7 @@ def test_every_field_shows_in_the_text(name: str) -> None:
     assert seen > 10
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CASES)
 def test_printed_text_reads_as_the_same_kernel(name: str, tmp_path: Path) -> None:
     unit = load(name)
     path = tmp_path / "again.cu"
