@@ -29,7 +29,7 @@ from genome.frontend.source import (
     marked,
 )
 from genome.frontend.statements import Converter, constant, parameters
-from genome.frontend.templates import guess_instance, instantiate, split_name
+from genome.frontend.templates import guess_instance, instantiate, split_name, template_parameters
 from genome.frontend.types import read_specifiers, text_of
 from genome.normal import alpha_rename
 from genome.printer import cuda as cuda_printer
@@ -101,10 +101,13 @@ def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[s
     """
     source = read_source(path, defines, include)
     name, args = split_name(kernel)
+    whole = "".join((kernel or "").split())
+    if args is not None and any("".join(f.name.split()) == whole for f in kernels_of(source)):
+        name, args = next(f.name for f in kernels_of(source) if "".join(f.name.split()) == whole), None  # specialised
     found, others = find_kernel(source, name, line)
     if found.template is not None:
         source = instantiate(source, found, args)
-        found, _ = find_kernel(source, found.name, found.node.start_point[0] + 1)
+        found, _ = find_kernel(source, found.name.split("<")[0], found.node.start_point[0] + 1)
     elif args is not None:
         raise InputError(f"kernel '{found.name}' is no template", file=source.file,
                          line=found.node.start_point[0] + 1, remedy=f"name it \"{found.name}\"")
@@ -133,6 +136,9 @@ def list_kernels(path: str | Path, *, defines: Mapping[str, object] = NO_DEFINES
         line = f.node.start_point[0] + 1
         seen.add(f.name)
         if line > source.expanded.lines:
+            continue
+        if f.template is not None and not template_parameters(f.template):  # template <> void k<float>(...)
+            out.append(KernelEntry(f.name, line))
             continue
         args = guess_instance(source, f) if f.template is not None else []
         if args is None:

@@ -104,8 +104,12 @@ def describe(node: Node, source: Source, kernel: Function) -> Item:
     if kind == "preproc_include":
         kind, item.names = verdict(text)
         item.never, item.always = kind in ("host", "unknown"), kind == "device"
-    elif kind in ("preproc_def", "preproc_function_def", "namespace_alias_definition"):
+    elif kind in ("preproc_def", "preproc_function_def"):
         item.always = True
+    elif kind == "namespace_alias_definition":
+        name = node.child_by_field_name("name")
+        item.names = set() if name is None else {text_of(name)}
+        item.used = set(re.findall(r"[A-Za-z_]\w*", text)) - item.names - {"namespace"}
     elif kind == "preproc_call":
         item.always = not re.match(r"#\s*(pragma\s+(once|comment)|error|warning|line)", text)
     elif kind == "using_declaration":

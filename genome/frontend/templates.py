@@ -7,7 +7,7 @@ import re
 from tree_sitter import Node
 
 from genome.errors import InputError
-from genome.frontend.source import Edit, Function, Source, edited, type_names
+from genome.frontend.source import Edit, Function, Source, edited, function_declarator, type_names
 from genome.frontend.types import BUILTIN_TYPES, text_of
 
 
@@ -68,8 +68,15 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> Sou
     header = raw[outer.start_byte:node.start_byte]
     edits.append(Edit(outer.start_byte, node.start_byte, (b'extern "C" ' if b'"C"' in header else b"")
                       + b"\n" * header.count(b"\n"), outer.start_point, node.start_point))
+    declarator = function_declarator(node)
+    own = declarator.child_by_field_name("declarator") if declarator is not None else None
+    arguments = own.child_by_field_name("arguments") if own is not None and own.type == "template_function" else None
+    if arguments is not None:  # a specialisation gets the template's own name
+        edits.append(Edit(arguments.start_byte, arguments.end_byte, b"", arguments.start_point, arguments.end_point))
     for leaf in _leaves(node):
         name = text_of(leaf)
+        if arguments is not None and arguments.start_byte <= leaf.start_byte < arguments.end_byte:
+            continue
         if leaf.type in ("identifier", "type_identifier") and name in values:
             value = values[name]
             is_called = leaf.parent is not None and leaf.parent.type == "call_expression" \
@@ -85,7 +92,7 @@ def instantiate(source: Source, kernel: Function, args: list[str] | None) -> Sou
                     before, after = m.start() - leaf.start_byte, m.end() - leaf.start_byte
                     edits.append(Edit(m.start(), m.end(), values[m.group().decode()].encode().ljust(2),
                                       (row, column + before), (row, column + after), hidden=True))
-    return edited(source, edits)
+    return edited(source, sorted(edits, key=lambda e: e.start))
 
 
 WORD = re.compile(rb"[A-Za-z_]\w*")

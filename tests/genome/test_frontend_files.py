@@ -141,6 +141,18 @@ def test_instances_come_from_the_file_else_from_the_parameters(tmp_path: Path) -
     assert ptx(unit.cuda()) == ptx(unit.cuda_original())
 
 
+def test_a_specialisation_is_a_kernel_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path, k_dot_cu="template <typename T> __global__ void k(T* a);\n"
+                 "template <> __global__ void k<float>(float* a) { a[0] = 1; }\n"
+                 "template <>\n__global__ void k<double>(double* a) { a[0] = 2; }\n")
+    entries = list_kernels(path)
+    assert [(e.name, e.line) for e in entries] == [("k<float>", 2), ("k<double>", 4)]
+    for e, value in zip(entries, "12", strict=True):
+        unit = load_unit(path, e.name, line=e.line)
+        assert unit.kernel.name == "k" and f"a[0] = {value};" in unit.cuda() and "template" not in unit.cuda()
+        assert ptx(unit.cuda()) == ptx(unit.cuda_original())
+
+
 def test_flags_of_compile_commands(tmp_path: Path) -> None:
     path = write(tmp_path, src__k_dot_cu=KERNEL)
     source = tmp_path / "src/k.cu"
