@@ -382,7 +382,7 @@ def test_a_run_without_a_baseline_cannot_go_on() -> None:
 
 
 def test_it_writes_and_resumes_a_real_store(tmp_path: Path) -> None:
-    options = Options(evaluations=100)
+    options = Options(evaluations=160)
     with Store.create(tmp_path / "run", {"kernel": "synthetic"}, {}) as store:
         killed(store, options, 60)
     with Store.open(tmp_path / "run") as store:
@@ -392,9 +392,9 @@ def test_it_writes_and_resumes_a_real_store(tmp_path: Path) -> None:
     with Store.open(tmp_path / "run") as store:
         champion = store.champion()
         assert champion is not None and champion.key == result.champion
-        assert len(store.candidates()) == 101 and store.unevaluated() == []
+        assert len(store.candidates()) == 161 and store.unevaluated() == []
         assert store.gain(result.champion or "") == pytest.approx(math.log(result.speedup), abs=0.15)
-        assert sum(store.verdict_counts().values()) == 100 and store.refusal_counts()
+        assert sum(store.verdict_counts().values()) == 160 and store.refusal_counts()
         assert {e.kind for e in store.events()} >= {"gate", "champion", "round", "end"}
 
 
