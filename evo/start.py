@@ -18,7 +18,7 @@ from evo.display.bridge import SearchView
 from evo.engine import RunResult, Setup
 from evo.engine import run as run_engine
 from evo.problem import Problem, load_problem
-from evo.problem.budget import parse_budget
+from evo.problem.budget import REMEDY, parse_budget
 from evo.search.ladder import late_ladder
 from evo.search.options import Options
 from evo.space import KernelSpace
@@ -61,12 +61,11 @@ def resume_run(run: Path, budget: str | None, console: Console | None = None) ->
     with Store.open(run) as store:
         if store.status() == "finished" and budget is None:
             raise InputError(f"{run} is finished", remedy="give it more with --budget, for example --budget 10m")
+        if store.status() == "running":  # said again, and for certain, when the run is taken over
+            raise InputError(f"{run} is in progress in another process", remedy="wait for it or stop it first")
         kept = store.problem
+        options = _options(run, kept, budget)
         problem = load_problem(kept["path"], kept["backend"])
-        options = Options(**kept["options"])
-        if budget is not None:
-            more = parse_budget(budget)
-            options = replace(options, seconds=more.seconds, evaluations=more.evaluations)
         base = analyse(problem)
         if emit(base, language(problem)).key != kept["baseline"] or problem.text != kept["text"]:
             raise InputError("the problem or its kernel was changed since this run began", file=str(kept["path"]),
@@ -75,6 +74,25 @@ def resume_run(run: Path, budget: str | None, console: Console | None = None) ->
             base = replace(base, limits=limits_of(evaluator.device))
             console.print(f"Going on with {store.folder} after {duration(store.elapsed())}", markup=False)
             return _search(problem, options, base, evaluator, store, console, resume=True)
+
+
+def _options(run: Path, kept: dict[str, Any], budget: str | None) -> Options:
+    """The options of a stored run, with another budget where one is given."""
+    if not {"path", "backend", "options", "baseline", "text"} <= kept.keys():
+        raise InputError(f"{run} cannot be resumed: it does not say what problem it is of",
+                         remedy="start a new run")
+    try:
+        options = Options(**kept["options"])
+    except TypeError:
+        raise InputError(f"{run} was begun by another version of evo, which had other options",
+                         remedy="resume it with that version, or start a new run") from None
+    if budget is None:
+        return options
+    try:
+        more = parse_budget(budget)
+    except ValueError as e:
+        raise InputError(f"--budget: {e}", remedy=REMEDY) from None
+    return replace(options, seconds=more.seconds, evaluations=more.evaluations)
 
 
 def check_problem(problem: Problem, console: Console | None = None) -> GateReport:

@@ -82,6 +82,7 @@ class Store:
         try:
             location = Location.new(folder)
             db = _connect(location.database)
+            _journal(db)
             db.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
             db.executescript(f"BEGIN IMMEDIATE;{schema.TABLES}PRAGMA user_version={schema.VERSION};")
             db.executemany("INSERT INTO meta VALUES (?, ?)", (
@@ -114,7 +115,12 @@ class Store:
             db.close()
             raise InputError(f"{folder} was written by a newer evo: schema {version}, this one reads up to "
                              f"{schema.VERSION}", remedy="update evo")
-        return Store(location, db)
+        try:
+            _journal(db)  # not before it is known to be a run: this writes
+            return Store(location, db)
+        except (sqlite3.Error, ValueError) as e:
+            db.close()
+            raise InputError(f"the run in {folder} is damaged: {e}", remedy=_DAMAGED) from e
 
     def __enter__(self) -> Self:
         return self
@@ -377,7 +383,10 @@ class Store:
 
     def _all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._db.execute(sql, values).fetchall()
+            try:
+                return self._db.execute(sql, values).fetchall()
+            except sqlite3.DatabaseError as e:
+                raise InputError(f"the run in {self.folder} cannot be read: {e}", remedy=_DAMAGED) from e
 
     def _one(self, sql: str, key: str) -> tuple[Any, ...]:
         found = self._all(sql, key)
@@ -401,15 +410,19 @@ class Store:
         return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
+_DAMAGED = "restore it from a copy, or start a new run"
 _CANDIDATES = "SELECT record, genome, source, source_opencl FROM candidates"
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode=WAL")
-    db.execute("PRAGMA synchronous=NORMAL")
     db.execute("PRAGMA foreign_keys=ON")
     return db
+
+
+def _journal(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=NORMAL")
 
 
 def _pack(text: str) -> tuple[str, bytes]:
