@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -173,6 +174,9 @@ class _Builder:
             usable = not any(s.startswith("$") for s in bound.symbols)
             if usable and self._covers(covered, text, grid, threads):
                 return Axis(name, threads, poly_expr(bound), text, bound, True)
+        whole = self._whole_blocks(grid, threads)
+        if whole is not None:
+            return Axis(name, threads, poly_expr(whole), str(whole), whole, False)
         extent = self._grid_expr(covered)
         if extent is None:
             self.blockers.append(Refusal(
@@ -182,6 +186,24 @@ class _Builder:
             extent = ir.IntLit(0)
         poly = from_expr(extent, self.polys.get) or Poly.sym(f"#{name}")
         return Axis(name, threads, extent, covered, poly, False)
+
+    def _whole_blocks(self, grid: str, threads: int) -> Poly | None:
+        """``N`` for a grid of ``N / block_x`` blocks, where every size is a multiple of the block; the launcher asks
+        for that."""
+        node = expressions.parse(_with_block(grid, self.launch.block))
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv))
+                and isinstance(node.right, ast.Constant) and node.right.value == threads):
+            return None
+        extent = self._grid_expr(ast.unparse(node.left))
+        poly = from_expr(extent, self.polys.get) if extent is not None else None
+        if poly is None:
+            return None
+        text = str(poly)
+        for s in (*self.workload.tune, *self.workload.check):
+            if expressions.evaluate(text, self.workload.scalars(s)) % threads:
+                return None
+        self.assumptions += (f"{text if text.isidentifier() else f'({text})'} % {threads} == 0",)
+        return poly
 
     def _covers(self, covered: str, bound: str, grid: str, threads: int) -> bool:
         """The launch covers [0, bound): evident from ``ceil_div(bound, threads)``, else required of every size."""
@@ -430,7 +452,7 @@ def _effect_conditions(
 
 def _with_block(grid: str, block: tuple[int, int, int]) -> str:
     for name, value in block_values(block).items():
-        grid = grid.replace(name, str(value))
+        grid = re.sub(rf"\b{name}\b", str(value), grid)
     return grid
 
 

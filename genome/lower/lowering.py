@@ -455,21 +455,22 @@ def _pure_guard(logical: LogicalKernel, c: ir.Expr) -> bool:
     return sinkable(logical, c)
 
 
-def reads_memory(e: object) -> bool:
-    """Whether evaluating it for a masked point could read out of bounds: such code stays a leaf, under its guard."""
-    return any(isinstance(n, (ir.Index, ir.OpaqueExpr, ir.AssignExpr, ir.IncDec)) or (
-        isinstance(n, ir.Un) and n.op in ("*", "&")) for n in walk(e))
+def _evaluable(e: object, sunk: bool) -> bool:
+    """Whether it may be evaluated once a thread, outside the loops over its items: without effects, and, where masked
+    points come too, without loads that could be out of bounds. Otherwise it stays a leaf, under its guard."""
+    return not any(isinstance(n, (ir.OpaqueExpr, ir.AssignExpr, ir.IncDec)) or (
+        isinstance(n, ir.Un) and n.op in ("*", "&")) or (sunk and isinstance(n, ir.Index)) for n in walk(e))
 
 
 def _loop_is_structural(logical: LogicalKernel, deps: Dependences, s: ir.For, sunk: bool) -> bool:
     """Written once around the items: bounds equal for all and safe to evaluate anywhere, no iteration skipped."""
     bounds = (s.lo, s.hi, s.step)
-    return s.type is not None and not deps.expr(bounds) and not reads_memory(bounds) and not any(
+    return s.type is not None and not deps.expr(bounds) and _evaluable(bounds, sunk) and not any(
         isinstance(n, (ir.Continue, ir.Return)) for n in walk(s.body)) and (not sunk or bounded_trips(logical, s))
 
 
 def _condition_is_structural(logical: LogicalKernel, deps: Dependences, s: ir.If, sunk: bool) -> bool:
-    return not deps.expr(s.cond) and not reads_memory(s.cond) and (not sunk or speculable(logical, s.cond))
+    return not deps.expr(s.cond) and _evaluable(s.cond, sunk) and (not sunk or speculable(logical, s.cond))
 
 
 def tiled_loop_is_structural(logical: LogicalKernel, schedule: Schedule, label: str) -> bool:

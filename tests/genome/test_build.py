@@ -79,12 +79,20 @@ def one(body: str, **options: Any) -> LogicalKernel:
 
 def test_axis_without_a_guard_is_masked() -> None:
     """The launch covers (N / 256) * 256 points; the mask keeps it so under any other mapping."""
-    k = one("b[x] = a[x];", grid=("N / block_x",), sizes=({"N": 1024},))
+    k = one("b[x] = a[x];", grid=("N / block_x",), sizes=({"N": 1000},))
     (axis,) = k.axes
     assert not axis.guarded and axis.text == "(N / 256)*256" and print_expr(axis.extent) == "N / 256 * 256"
     (mask,) = k.body
     assert isinstance(mask, ir.If) and not mask.other
     assert mask.cond == ir.Bin("<", ir.Cast(ir.INT, ir.Coord("x")), axis.extent)
+
+
+def test_whole_blocks_at_all_sizes_are_an_assumption() -> None:
+    k = one("b[x] = a[x];", grid=("N / block_x",), sizes=({"N": 1024},), check=({"N": 512},))
+    (axis,) = k.axes
+    assert not axis.guarded and axis.text == "N" and "N % 256 == 0" in k.assumptions
+    k = one("b[x] = a[x];", grid=("N / block_x",), sizes=({"N": 1024},), check=({"N": 500},))
+    assert k.axes[0].text == "(N / 256)*256" and "N % 256 == 0" not in k.assumptions
 
 
 def test_guard_past_the_launch_is_no_extent() -> None:
