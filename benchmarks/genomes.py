@@ -1,7 +1,7 @@
 """Random legal genomes against the baseline: are the transforms ever wrong?
 
     python -m benchmarks.genomes --count N [--backend opencl|cuda] [--seed S] [--slice i/n] [--problem PATH ...]
-                                 [--oclgrind K] [--jobs J] [--json FILE]
+                                 [--corpus FOLDER] [--oclgrind K] [--jobs J] [--json FILE]
 
 Each genome is drawn from its own seed (S and its number), so that slices of one campaign merge. Baseline and
 candidate run at small awkward sizes (one, primes, tails along every axis, several blocks) on signed data, small
@@ -36,6 +36,7 @@ from benchmarks._draw import draw
 from benchmarks._judge import Reference, mismatch, reorders
 from benchmarks._sizes import applicable, sizes
 from evo.problem import load_problem
+from genome.errors import Refusal
 from genome.express import emit
 from genome.gene import to_json
 from genome.program import Launch
@@ -52,6 +53,16 @@ SECONDS = 240.0  # for a chunk of genomes in one process; alone, a genome gets a
 def base_of(path: str, backend: str) -> Scheduled:
     problem = load_problem(path, backend)
     return schedule_kernel(problem.unit, problem.workload, problem.launch)
+
+
+def translatable(path: str) -> bool:
+    """Whether OpenCL C can say what the kernel says; said where it cannot."""
+    try:
+        base_of(path, "opencl").unit.opencl()
+    except Refusal as r:
+        print(f"left out: {Path(path).name}: {r}")
+        return False
+    return True
 
 
 def drawn(path: str, backend: str, seed: int, number: int) -> tuple[Scheduled, Any]:
@@ -276,6 +287,7 @@ def main() -> int:
     parser.add_argument("--slice", default="0/1", help="i/n: every n-th genome from the i-th on")
     parser.add_argument("--problem", nargs="+", default=[str(p.parent) for p in sorted(
         (ROOT / "examples").glob("*/evo.toml"))])
+    parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="all problem files in a folder instead")
     parser.add_argument("--oclgrind", type=int, default=0, metavar="K")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - (os.cpu_count() or 2) // 8))
     parser.add_argument("--json", type=Path)
@@ -283,6 +295,10 @@ def main() -> int:
     i, n = (int(part) for part in args.slice.split("/"))
     numbers = list(range(i, args.count, n))
     paths = [str(Path(p).resolve()) for p in args.problem]
+    if args.corpus is not None:
+        paths = [str(p) for p in sorted(args.corpus.resolve().glob("*.toml"))]
+    if args.backend == "opencl":
+        paths = [p for p in paths if translatable(p)]
     run = on_cuda if args.backend == "cuda" else on_opencl
     records = run(paths, args.seed, numbers, args.jobs)
     watched = numbers[:: max(1, len(numbers) // args.oclgrind)][: args.oclgrind] if args.oclgrind else []
