@@ -2,8 +2,8 @@
 
 For every ``__global__`` function of every ``.cu`` and ``.cuh`` file: read or refused, round trip (PTX of the kernel as
 it was written against PTX of what is printed from the typed fields alone), share of statements that are kept as text,
-sites of each transform that some parameter choice makes legal, refusals, processor time. Templates without an instance in the
-file get plausible arguments; sizes, shapes and launches are assumed.
+sites of each transform that some parameter choice makes legal, refusals, processor time. Templates without an
+instance in the file get plausible arguments; sizes, shapes and launches are assumed.
 """
 
 from __future__ import annotations
