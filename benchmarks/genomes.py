@@ -40,11 +40,12 @@ from genome.errors import Refusal
 from genome.express import emit
 from genome.gene import to_json
 from genome.program import Launch
-from genome.scheduled import Scheduled, schedule_kernel
+from genome.scheduled import Limits, Scheduled, schedule_kernel
 from genome.workload import Size
 from mutators.catalogue import CATALOGUE
 
 ROOT = Path(__file__).resolve().parent.parent
+OPT_IN = 98304  # bytes of shared memory a block on every GPU with cp.async, past what needs no opting in
 CHUNK = 20
 SECONDS = 240.0  # for a chunk of genomes in one process; alone, a genome gets a quarter
 
@@ -52,7 +53,8 @@ SECONDS = 240.0  # for a chunk of genomes in one process; alone, a genome gets a
 @cache
 def base_of(path: str, backend: str) -> Scheduled:
     problem = load_problem(path, backend)
-    return schedule_kernel(problem.unit, problem.workload, problem.launch)
+    limits = Limits(shared_bytes=OPT_IN) if backend == "cuda" else Limits()
+    return schedule_kernel(problem.unit, problem.workload, problem.launch, limits)
 
 
 def translatable(path: str) -> bool:
@@ -214,9 +216,18 @@ def on_cuda(paths: list[str], seed: int, numbers: list[int], jobs: int) -> list[
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for p in pool.map(prepare, tasks, chunksize=2):
             judge, before = judges[p.path], judges[p.path].ran
-            wrong = p.binary if isinstance(p.binary, str) else judge.compare(p.runs, p.loose, device.build(p.binary),
-                                                                            p.launch)
+            lost = False
+            if isinstance(p.binary, str):
+                wrong = p.binary
+            else:
+                try:
+                    wrong = judge.compare(p.runs, p.loose, device.build(p.binary), p.launch)
+                except device.drv.Error as e:  # the context is gone, and all that would run after it
+                    wrong, lost = f"device error: {e}", True
             out.append({**p.record, "wrong": wrong, "runs": judge.ran - before})
+            if lost:
+                pool.shutdown(cancel_futures=True)
+                break
     return out
 
 
