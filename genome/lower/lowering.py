@@ -17,7 +17,7 @@ from genome.logical import LogicalKernel
 from genome.lower.deps import NONE, Axes, Dependences, private_dependences
 from genome.lower.leaves import LeafWriter
 from genome.lower.mapping import AxisCode, add, axis_codes, keeps_launch, swizzle
-from genome.lower.masked import bounded_trips, speculable
+from genome.lower.masked import bounded_trips, speculable, takes_zeros
 from genome.lower.names import Names
 from genome.lower.stages import Loader, StageCode, declaration, wide_test
 from genome.lower.unroll import unroll_loop
@@ -381,7 +381,8 @@ class _Lowering:
         return True
 
     def _private(self, target: ir.Expr) -> bool:
-        return isinstance(target, ir.Var) and target.name not in self.logical.arrays
+        return isinstance(target, ir.Var) and target.name not in self.logical.arrays and takes_zeros(
+            self.logical, target.name)
 
     def _is_zero(self, v: ir.Expr, n: ir.For, here: list[StageCode], zero: set[str]) -> bool:
         match v:

@@ -7,7 +7,7 @@ from genome import ir
 from genome.facts import integer_type
 from genome.footprint import uniform
 from genome.logical import LogicalKernel
-from genome.poly import Poly, from_expr
+from genome.poly import Poly, from_expr, is_integer
 from genome.prove import implies
 from genome.walk import walk
 
@@ -79,6 +79,39 @@ def bounded_trips(logical: LogicalKernel, loop: ir.For) -> bool:
                for e in (loop.lo, loop.hi, loop.step))
 
 
+def takes_zeros(logical: LogicalKernel, name: str) -> bool:
+    """Whether adding zero leaves a private sum as it is: it is an integer, or never -0, which +0 would turn into +0
+    (and a reciprocal would show). In rounding to nearest a sum that starts with anything else never becomes -0."""
+    t = logical.types.get(name)
+    if t is not None and is_integer(t):
+        return True
+    target = ir.Var(name)
+    for n in walk(logical.body):
+        match n:
+            case ir.Decl(name=other, init=value) if other == name and value is not None:
+                if not _literal_not_minus_zero(value):
+                    return False
+            case ir.Assign(target=lhs, op="=", value=value) if lhs == target:
+                added = isinstance(value, ir.Bin) and value.op == "+" and value.left == target
+                fused = isinstance(value, ir.Call) and value.func in ("fma", "fmaf") and value.args[-1:] == (target,)
+                if not (added or fused or _literal_not_minus_zero(value)):
+                    return False
+            case ir.Assign(target=lhs, op=op) if lhs == target and op not in ("+=", "-="):
+                return False
+            case ir.AssignExpr(target=lhs) if lhs == target:
+                return False
+    return True
+
+
+def _literal_not_minus_zero(e: ir.Expr) -> bool:
+    if isinstance(e, ir.Cast):
+        return _literal_not_minus_zero(e.operand)
+    if isinstance(e, ir.Un) and e.op == "-":
+        return isinstance(e.operand, (ir.IntLit, ir.FloatLit)) and (
+            isinstance(e.operand, ir.IntLit) or float(e.operand.text.rstrip("fF")) != 0)
+    return isinstance(e, (ir.IntLit, ir.FloatLit))
+
+
 def _mathematical(logical: LogicalKernel, e: ir.Expr) -> bool:
     for n in walk(e):
         if isinstance(n, (ir.Var, ir.Coord, ir.Bin, ir.Un, ir.Cast, ir.IntLit)):
@@ -90,4 +123,4 @@ def _mathematical(logical: LogicalKernel, e: ir.Expr) -> bool:
     return True
 
 
-__all__ = ["assignment_is_speculable", "bounded_trips", "is_floating", "speculable"]
+__all__ = ["assignment_is_speculable", "bounded_trips", "is_floating", "speculable", "takes_zeros"]

@@ -27,12 +27,15 @@ FIXED = {
     "flat_over_rows": "points-not-proved-independent",
     "global_variable": "global-written",
     "grid_smaller": "extent-unknown",
+    "grid_stride": "geometry-is-semantic",
     "in_place_stencil": "points-depend-on-each-other",
     "masked_store": "points-not-proved-independent",
+    "nests_3d": "points-not-proved-independent",  # five extents are more than are told apart
     "own_shared": "own-shared-memory",
     "pitched": "points-not-proved-independent",  # nothing says that the pitch is no less than the width
     "racing_store": "points-not-proved-independent",
     "read_at_other_point": "points-depend-on-each-other",
+    "skewed_nest": "points-not-proved-independent",
     "store_without_axis": "points-depend-on-each-other",
     "unguarded_hidden_size": "extent-unknown",
     "unsigned_masks": "points-not-proved-independent",  # x - 2 wraps, and what forbids that stands behind it
@@ -53,6 +56,8 @@ REFUSED: tuple[tuple[str, str, tuple[Gene, ...]], ...] = (
     ("reversed_loops", "unroll-no-constant-trip", (unroll("j", "full"),)),
     ("continue_break", "unroll-jumps", (unroll("k", "factor"),)),
     ("carried_scalars", "no-change", (unroll("k", "factor", 1),)),
+    ("skewed_nest", "tile-carries-dependence", (tile("i,j", 4, 4),)),
+    ("products", "stage-already", (tile("k", 4), stage("A", "k.o"), stage("A", "k.o"))),
     ("own_shared", "unroll-around-barrier", (tile("k", 2), unroll("k.o"))),
     ("own_shared", "own-shared-memory", (stage("A", order="0"),)),
     ("own_point", "stage-array-written", (stage("A", order="0"),)),
