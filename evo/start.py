@@ -109,7 +109,7 @@ def check_problem(problem: Problem, console: Console | None = None) -> GateRepor
             console.print(line, markup=False)
         repeats = "agree bit for bit" if gate.deterministic else f"differ by {gate.spread:.2g} tolerances"
         console.print(f"  repeats {repeats}", markup=False)
-        for note in gate.notes:
+        for note in (*gate.notes, *left_out(problem)):
             console.print(f"  {note}", markup=False)
         return gate
 
@@ -219,7 +219,12 @@ def opening(problem: Problem, options: Options, device: DeviceInfo, folder: Path
               f"Exactness: {w.exactness.name.lower()}; tolerance {w.tolerance.rtol:g} relative + "
               f"{w.tolerance.atol_scale:g} of the output's RMS"]
     said = ("exactness:", "tolerance:", "budget:")  # the lines above say it
-    return lines + [f"Assumed: {a}" for a in problem.assumed if not a.startswith(said)]
+    return [*lines, *(f"Assumed: {a}" for a in problem.assumed if not a.startswith(said)), *left_out(problem)]
+
+
+def left_out(problem: Problem) -> list[str]:
+    """Headers and host code that are not compiled with the kernel: the first thing to look at when it then fails."""
+    return [f"Left out: {note}" for note in problem.unit.notes]
 
 
 def closing(store: Store, result: RunResult, roof: report.Roofline) -> list[str]:

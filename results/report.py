@@ -163,7 +163,11 @@ def no_gain(store: Store, roofline: Roofline | None) -> list[str]:
         first = min(best, key=lambda r: r.latency or math.inf)
         if first.gain is not None:
             turned = store.confirmation(first.key)
-            why = f"; confirmation: {turned.reason}" if turned is not None and turned.reason else ""
+            why = ""
+            if turned is not None and turned.reason:
+                why = f"; confirmation: {turned.reason}"
+            elif first.gain > 0:
+                why = " in the search, which was not confirmed"
             lines.append(f"Nearest: {first.key} at {units.factor(math.exp(first.gain))} of the baseline's speed{why}.")
     lines += roofline_lines(base.timings if base is not None else (), roofline)
     return lines + blocking(store.refusal_counts())

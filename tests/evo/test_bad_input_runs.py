@@ -17,7 +17,7 @@ import pytest
 from evo.cli.entry import call
 from evo.problem import load_problem
 from evo.search.options import Options
-from evo.start import analyse, describe
+from evo.start import analyse, describe, left_out
 from results import owner
 from results.store import Store
 
@@ -223,6 +223,13 @@ def test_a_run_in_progress_is_read_and_not_resumed(evo: Run, folder: Path, other
 def test_exports_that_cannot_be_written(evo: Run, folder: Path, tmp_path: Path) -> None:
     one_line(evo("export", folder, "--candidate", "c1"), "no candidate c1")
     one_line(evo("pareto", folder, "--png", tmp_path / "gone" / "x.png"), "")
+
+
+def test_a_header_that_is_not_found_is_said(folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "transpose" / "transpose.cu"
+    source.write_text('#include "own.h"\n' + source.read_text())
+    (line,) = left_out(load_problem(tmp_path / "transpose", "opencl"))
+    assert line.startswith("Left out: ") and 'transpose.cu:1: #include "own.h" is not found' in line
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -78,6 +78,14 @@ def no_gain_run(folder: Path) -> Store:
     return s
 
 
+def test_a_candidate_that_looked_faster_is_called_unconfirmed(tmp_path: Path) -> None:
+    with no_gain_run(tmp_path / "r") as s:
+        s.add_candidate(build.candidate("b"))
+        s.set_evaluation(build.evaluation("b", 3.2e-3))
+        assert report.final_lines(s)[1] == ("Nearest: b at 1.25x of the baseline's speed in the search, which was not "
+                                            "confirmed.")
+
+
 def test_without_gain_the_roofline_and_the_refusals_speak(tmp_path: Path) -> None:
     with no_gain_run(tmp_path / "r") as s:
         lines = report.final_lines(s, roofline=Roofline(bytes=3.6e9, flops=1e9, bandwidth=1e12, rate=1e13))
