@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from random import Random
 
 from genome.errors import Refusal
-from genome.gene import Gene, Genome
+from genome.gene import Gene, Genome, ParamValue
 from genome.scheduled import Scheduled
 from mutators.catalogue import CATALOGUE
 from mutators.sketches import sketches
 
 LONGEST = 14
+WILD = 0.15
 
 
 @dataclass
@@ -53,8 +54,16 @@ def random_gene(state: Scheduled, rng: Random) -> Gene | None:
     if not sites:
         return None
     site = rng.choice(list(sites)).name
-    params = {name: rng.choice(list(values)) for name, values in mutator.domain(state, site).items()}
+    params = {name: _value(list(values), rng) for name, values in mutator.domain(state, site).items()}
     return Gene.make(mutator.name, site, **params)
+
+
+def _value(values: list[ParamValue], rng: Random) -> ParamValue:
+    """Mostly what search would draw; now and then a number that it would not, for a gene may hold any."""
+    value = rng.choice(values)
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < WILD:
+        return rng.randint(1, 33)
+    return value
 
 
 def _try(drawn: Drawn, gene: Gene) -> None:

@@ -239,6 +239,8 @@ def through_oclgrind(paths: list[str], seed: int, numbers: Iterable[int], jobs: 
     def one(n: int) -> list[str]:
         path = paths[n % len(paths)]
         base, d = drawn(path, "opencl", seed, n)
+        if not d.genome:
+            return []
         small = [s for s in sizes(base, d.state) if applicable(d.state, s)]
         size = min(small, key=lambda s: sum(base.workload.elements(a.name, s) for a in base.workload.arguments
                                             if a.is_array) if len(small) == 1 else _tiny(base, s), default=None)
