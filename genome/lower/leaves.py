@@ -18,7 +18,7 @@ from genome.initialiser import elements
 from genome.logical import Access, LogicalKernel
 from genome.lower.deps import NONE, Axes, Dependences, assigned
 from genome.lower.mapping import AxisCode
-from genome.lower.masked import assignment_is_speculable, speculable
+from genome.lower.masked import assignment_is_speculable, loads_have_zeros, speculable, zero_of
 from genome.lower.names import Names
 from genome.lower.stages import StageCode, local_axes, read
 from genome.poly import INTEGER_BASES, Poly, from_expr
@@ -91,7 +91,9 @@ class LeafWriter:
                         g2 = self.expr(g, items, ctx)
                         cond = g2 if cond is None else ir.Bin("&&", cond, g2)
                     if cond is not None:
-                        return ir.Ternary(cond, new, ir.IntLit(0))
+                        zero = zero_of(self.logical.arrays[n].element)
+                        assert zero is not None  # such loads stay under the guard itself
+                        return ir.Ternary(cond, new, zero)
                 return new
             case ir.For(label=lb, var=v, type=None) if self.axes_of(v):
                 # Its variable is declared outside and has a copy per item: no plain name to count in.
@@ -207,7 +209,7 @@ class LeafWriter:
                 return False
         else:
             return False
-        if name not in ctx.region:
+        if name not in ctx.region or (value is not None and not loads_have_zeros(self.logical, value)):
             return False
         if isinstance(s, ir.Assign):
             return assignment_is_speculable(self.logical, s)
@@ -363,7 +365,8 @@ class LeafWriter:
                 if e in found or any(isinstance(n, ir.Var) and n.name in changed for n in walk(e)):
                     return
                 axes = tuple(a for a in order if a in self.deps.expr(e))
-                if (len(axes) < len(order) or first) and not self.logical.arrays[e.base.name].element.pointer:
+                if (len(axes) < len(order) or first) and not self.logical.arrays[e.base.name].element.pointer and (
+                        not ctx.guards or loads_have_zeros(self.logical, e)):
                     found[e] = _Cached(e, self.names.fresh(f"{e.base.name}_v"), axes)
                 return
             for child in children(e):

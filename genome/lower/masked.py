@@ -3,13 +3,17 @@ ends. Loads are another matter: each gets the guard that it needs."""
 
 from __future__ import annotations
 
+import re
+
 from genome import ir
 from genome.facts import integer_type
 from genome.footprint import uniform
 from genome.logical import LogicalKernel
-from genome.poly import Poly, from_expr, is_integer
+from genome.poly import INTEGER_BASES, Poly, from_expr, is_integer
 from genome.prove import implies
 from genome.walk import walk
+
+VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double)([1-4])")
 
 
 def speculable(logical: LogicalKernel, value: object) -> bool:
@@ -79,6 +83,23 @@ def bounded_trips(logical: LogicalKernel, loop: ir.For) -> bool:
                for e in (loop.lo, loop.hi, loop.step))
 
 
+def zero_of(t: ir.CType) -> ir.Expr | None:
+    """What a masked load of this type gives instead; None for a type that has no zero one could write."""
+    if t.pointer == 0 and (t.base in INTEGER_BASES or t.base in ("float", "double", "uint8_t", "int8_t", "uint16_t",
+                                                                "int16_t")):
+        return ir.IntLit(0)
+    lanes = VECTOR.fullmatch(t.base)
+    if t.pointer == 0 and lanes:
+        return ir.Call(f"make_{t.base}", (ir.IntLit(0),) * int(lanes[1]))
+    return None
+
+
+def loads_have_zeros(logical: LogicalKernel, node: object) -> bool:
+    """Whether every load below could be guarded."""
+    return all(zero_of(logical.arrays[n.base.name].element) is not None for n in walk(node)
+               if isinstance(n, ir.Index) and isinstance(n.base, ir.Var) and n.base.name in logical.arrays)
+
+
 def takes_zeros(logical: LogicalKernel, name: str) -> bool:
     """Whether adding zero leaves a private sum as it is: it is an integer, or never -0, which +0 would turn into +0
     (and a reciprocal would show). In rounding to nearest a sum that starts with anything else never becomes -0."""
@@ -123,4 +144,5 @@ def _mathematical(logical: LogicalKernel, e: ir.Expr) -> bool:
     return True
 
 
-__all__ = ["assignment_is_speculable", "bounded_trips", "is_floating", "speculable", "takes_zeros"]
+__all__ = ["assignment_is_speculable", "bounded_trips", "is_floating", "loads_have_zeros", "speculable", "takes_zeros",
+           "zero_of"]

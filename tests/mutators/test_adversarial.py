@@ -42,7 +42,7 @@ FIXED = {
     "vector_elements": "pointer-escapes",
 }
 # Kernels that use what the interpreter does not: see tests/mutators/test_random_genomes.py for those on a device.
-NOT_INTERPRETED = {"atomic_histogram", "global_variable", "vector_elements"}
+NOT_INTERPRETED = {"atomic_histogram", "float4_arrays", "global_variable", "int2_scatter", "vector_elements"}
 
 REFUSED: tuple[tuple[str, str, tuple[Gene, ...]], ...] = (
     ("else_branches", "stage-under-else", (tile("k", 4), stage("B", "k.o"))),
