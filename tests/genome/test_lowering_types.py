@@ -32,5 +32,6 @@ def test_masked_loads_compile(kind: str, head: str) -> None:
     state = scheduled(TEXT.replace("TYPE", kind).replace("HEAD", head), shapes={"A": "M*N + N", "C": "M*N"},
                       sizes=({"M": 64, "N": 96},), block=(16, 8, 1),
                       grid=("ceil_div(N, block_x)", "ceil_div(M, block_y)"))
-    for genes in ((coarsen("x", 4),), (coarsen("y", 2), block(x=32, y=4)), (coarsen("x", 2), coarsen("y", 2, "strided"))):
+    for genes in ((coarsen("x", 4),), (coarsen("y", 2), block(x=32, y=4)),
+                  (coarsen("x", 2), coarsen("y", 2, "strided"))):
         assert ".entry k(" in compile_ptx(emit(applied(state, *genes), "cuda").source)
