@@ -11,6 +11,8 @@ case "${1:-}" in
     nightly)
         "$bin/python" -m pytest -n 2 --timeout 3600
         "$bin/python" -m benchmarks.genomes --count 2000 --backend opencl --seed "$(date +%j)"
+        "$bin/python" -m benchmarks.genomes --count 1000 --backend opencl --corpus tests/adversarial --oclgrind 50 \
+            --seed "$(date +%j)"
         ;;
     *) "$bin/python" -m pytest -n 2 -m 'not slow' ;;
 esac
