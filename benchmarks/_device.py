@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from genome.program import Launch
 from genome.workload import Workload
+from gpu.data import workspace
 
 GUARD = 4096  # bytes
 GUARD_BYTE = 0xA5
@@ -37,6 +38,7 @@ class Step:
 def step(workload: Workload, launch: Launch, values: dict[str, int | float], arrays: dict[str, NDArray[Any]],
          scalars: dict[str, np.generic]) -> Step:
     arguments = tuple((a.name, arrays[a.name] if a.is_array else scalars[a.name]) for a in workload.arguments)
+    arguments += tuple((w.name, arrays[w.name]) for w in launch.workspaces)
     return Step(launch.kernel, launch.grid_at(values), launch.block, launch.shared_bytes, arguments)
 
 
@@ -46,6 +48,17 @@ def poisoned(workload: Workload, arrays: dict[str, NDArray[Any]], byte: int) -> 
     for a in workload.arguments:
         if a.is_array and a.role == "out":
             out[a.name].view(np.uint8)[:] = byte
+    return out
+
+
+def workspaces(launches: Sequence[Launch], values: dict[str, int | float], byte: int) -> dict[str, NDArray[Any]]:
+    """Every workspace of the launches, filled with a byte."""
+    out: dict[str, NDArray[Any]] = {}
+    for launch in launches:
+        for w in launch.workspaces:
+            count, dtype = workspace(w, values)
+            out[w.name] = np.empty(count, dtype)
+            out[w.name].view(np.uint8)[:] = byte
     return out
 
 

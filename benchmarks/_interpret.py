@@ -111,6 +111,7 @@ class Machine:
     independent: bool = True
     functions: Mapping[str, tuple[tuple[ir.Param, ...], tuple[ir.Stmt, ...]]] = field(default_factory=dict)
     constants: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    known: Mapping[str, Bits] = field(default_factory=dict)  # which elements of an array hold something, if not all
     steps: int = 400_000  # statements executed before the kernel counts as endless
 
     def run(self) -> None:
@@ -143,8 +144,9 @@ class Machine:
             if p.type.pointer:
                 a = self.arrays[p.name]
                 n = max(a.size, 1)
-                self.env[p.name] = Memory(a, np.full(n, p.name not in self.undefined), np.full(n, -1, np.int64),
-                                          np.full(n, -1, np.int64), p.name in stored or p.name in self.undefined)
+                defined = self.known.get(p.name, np.full(n, p.name not in self.undefined))
+                self.env[p.name] = Memory(a, defined, np.full(n, -1, np.int64), np.full(n, -1, np.int64),
+                                          p.name in stored or not bool(defined.all()))
             else:
                 self.env[p.name] = self.scalars[p.name]
                 self.types[p.name] = self._dtype(p.type)

@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -89,29 +89,33 @@ class Judge:
         self.known: dict[tuple[Size, str], tuple[dict[str, Any], Reference]] = {}
         self.ran = 0
 
-    def run(self, program: Any, launch: Launch, size: Size, arrays: dict[str, Any]) -> dict[str, Any]:
+    def run(self, program: Any, launches: Sequence[Launch], size: Size, arrays: dict[str, Any]) -> dict[str, Any]:
         w = self.base.workload
-        s = _device.step(w, launch, w.scalars(size), arrays, _data.scalars(w, size))
-        return self.device.run(program, s)  # type: ignore[no-any-return]
+        values = w.scalars(size)
+        arrays = {**arrays, **_device.workspaces(launches, values, _device.POISON[0])}
+        for launch in launches:
+            s = _device.step(w, launch, values, arrays, _data.scalars(w, size))
+            arrays = {**arrays, **self.device.run(program, s)}
+        return arrays
 
     def reference(self, size: Size, kind: str) -> tuple[dict[str, Any], Reference]:
         if (size, kind) not in self.known:
             w = self.base.workload
             arrays = _data.arrays(w, size, kind, self.seed)
-            found = [self.run(self.program, self.base.launch, size, _device.poisoned(w, arrays, byte))
+            found = [self.run(self.program, (self.base.launch,), size, _device.poisoned(w, arrays, byte))
                      for byte in _device.POISON]
             left = {a.name: _untouched(found[0][a.name], _device.POISON[0]) & _untouched(
                 found[1][a.name], _device.POISON[1]) for a in w.arguments if a.is_array and a.role == "out"}
             self.known[(size, kind)] = arrays, Reference(found[0], left)
         return self.known[(size, kind)]
 
-    def compare(self, runs: list[tuple[Size, str]], loose: bool, program: Any, launch: Launch) -> str:
+    def compare(self, runs: list[tuple[Size, str]], loose: bool, program: Any, launches: Sequence[Launch]) -> str:
         """What was wrong first, with size and data, or ""."""
         w = self.base.workload
         for size, kind in runs:
             arrays, want = self.reference(size, kind)
             try:
-                got = self.run(program, launch, size, _device.poisoned(w, arrays, _device.POISON[0]))
+                got = self.run(program, launches, size, _device.poisoned(w, arrays, _device.POISON[0]))
             except _device.Damaged as e:
                 return f"{e} at {size}, {kind} data"
             self.ran += 1
@@ -144,7 +148,7 @@ def opencl_chunk(path: str, seed: int, numbers: list[int]) -> None:
         before = judge.ran
         p = emit(d.state, "opencl")
         source = "#pragma OPENCL FP_CONTRACT OFF\n" + p.source
-        wrong = judge.compare(plan(base, d.state), reorders(d.genome), device.build(source), p.launches[0])
+        wrong = judge.compare(plan(base, d.state), reorders(d.genome), device.build(source), p.launches)
         sys.stdout.write(json.dumps(record(path, n, d, wrong, judge.ran - before)) + "\n")
         sys.stdout.flush()
 
@@ -188,7 +192,7 @@ class Prepared:
     record: dict[str, Any]
     runs: list[tuple[Size, str]]
     loose: bool
-    launch: Launch
+    launches: tuple[Launch, ...]
     binary: bytes | str
 
 
@@ -201,7 +205,7 @@ def prepare(task: tuple[str, int, int, str]) -> Prepared:
     except ValueError as e:
         binary = str(e)
     kept = record(path, number, d, "", 0)
-    return Prepared(path, kept, plan(base, d.state), reorders(d.genome), p.launches[0], binary)
+    return Prepared(path, kept, plan(base, d.state), reorders(d.genome), p.launches, binary)
 
 
 def on_cuda(paths: list[str], seed: int, numbers: list[int], jobs: int) -> list[dict[str, Any]]:
@@ -221,7 +225,7 @@ def on_cuda(paths: list[str], seed: int, numbers: list[int], jobs: int) -> list[
                 wrong = p.binary
             else:
                 try:
-                    wrong = judge.compare(p.runs, p.loose, device.build(p.binary), p.launch)
+                    wrong = judge.compare(p.runs, p.loose, device.build(p.binary), p.launches)
                 except device.drv.Error as e:  # the context is gone, and all that would run after it
                     wrong, lost = f"device error: {e}", True
             out.append({**p.record, "wrong": wrong, "runs": judge.ran - before})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -26,7 +25,7 @@ from evo.search.space import Expression
 from evo.search.strategies import Strategy, strategies
 from genome.errors import InputError, Refusal
 from genome.gene import Gene
-from genome.program import Program
+from genome.program import Program, launches_to_json
 from gpu.interface import Evaluator
 from gpu.records import Evaluation, Verdict
 from results.records import Candidate
@@ -288,8 +287,7 @@ class Engine:
 
     def _candidate(self, key: str, agent: str, parents: tuple[str, ...], operation: str, x: Expression,
                    program: Program, choice: Choice | None) -> Candidate:
-        launches = json.dumps([{"kernel": n.kernel, "grid": list(n.grid), "block": list(n.block),
-                                "shared_bytes": n.shared_bytes} for n in program.launches])
+        launches = launches_to_json(program.launches)
         opencl = program.source if program.language == "opencl" else ""
         return Candidate(key, agent, self.arena.index, parents, x.genome, operation, dict(x.features),
                          choice.predicted if choice else None, choice.explored if choice else False,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from genome import ir
 from genome.errors import Refusal
+from genome.footprint import groups, scope_loop
 from genome.gene import Gene, Genome, ParamValue
 from genome.lower import lower
 from genome.lower.lowering import STATIC_BYTES
+from genome.lower.mapping import grid
 from genome.program import Launch, Program
-from genome.scheduled import Scheduled
+from genome.scheduled import Scheduled, initial_schedule
+from genome.split import preconditions as split_preconditions
+from genome.split import sums_schedule
 
 
 class Transform(Protocol):
@@ -67,12 +72,40 @@ def emit(state: Scheduled, language: str = "cuda") -> Program:
         source = state.unit.cuda_original() if language == "cuda" else state.unit.opencl(state.unit.kernel)
         return Program(source, (state.launch,), language)
     # OpenCL C has no dynamic shared memory inside a kernel: its arrays are static at any size.
-    static = STATIC_BYTES if language == "cuda" else 2**31
-    lowered = lower(state.logical, state.schedule, state.baseline, static_bytes=static)
-    source = state.unit.cuda(lowered.kernel) if language == "cuda" else state.unit.opencl(lowered.kernel)
-    block = state.launch.block if lowered.same_mapping else state.schedule.block
-    launch = Launch(state.unit.kernel.name, state.grid, block, state.launch.shared_bytes + lowered.dynamic_bytes)
+    kernels, launches = zip(*lowered(state, STATIC_BYTES if language == "cuda" else 2**31), strict=True)
+    source = state.unit.cuda(*kernels) if language == "cuda" else state.unit.opencl(*kernels)
     preconditions = state.preconditions
     if state.schedule.swizzle:  # block numbers are counted in int
-        preconditions += (f"({launch.grid[0]})*(({launch.grid[1]}) + {state.schedule.swizzle}) < 2147483648",)
-    return Program(source, (launch,), language, preconditions)
+        x, y, _ = launches[0].grid
+        preconditions += (f"({x})*(({y}) + {state.schedule.swizzle}) < 2147483648",)
+    split = state.schedule.split
+    if split is not None:
+        tile = state.schedule.tile_of(split.label)
+        assert tile is not None
+        preconditions += split_preconditions(state.logical, state.schedule.order, split.label, split.parts,
+                                             tile.sizes[0])
+    return Program(source, launches, language, preconditions)
+
+
+def lowered(state: Scheduled, static_bytes: int) -> list[tuple[ir.Kernel, Launch]]:
+    """The kernels of an edited state with their launches, in order. Stages of more than ``static_bytes`` together go
+    to dynamic shared memory."""
+    schedule = state.schedule
+    if schedule.split is None:
+        out = lower(state.logical, schedule, state.baseline, static_bytes=static_bytes)
+        block = state.launch.block if out.same_mapping else schedule.block
+        shared = state.launch.shared_bytes + out.dynamic_bytes
+        return [(out.kernel, Launch(state.unit.kernel.name, state.grid, block, shared))]
+    both = state.split_kernels()
+    # What is read after the loop alone is not read by the first kernel, whose groups are the first of the whole's.
+    read = {g.name for g in groups(both.parts)}
+    staged = replace(schedule, stages=tuple(s for s in schedule.stages if s.array in read and (
+        not s.scope or scope_loop(s.scope) in both.parts.loops)))
+    parts = lower(both.parts, staged, state.baseline, static_bytes=static_bytes, layer=both.layer)
+    after = sums_schedule(schedule.order)
+    sums = lower(both.sums, after, initial_schedule(both.sums))
+    first = Launch(parts.kernel.name, state.grid, schedule.block, state.launch.shared_bytes + parts.dynamic_bytes,
+                   both.workspaces)
+    second = Launch(sums.kernel.name, grid(both.sums, after, state.launch.grid, False), after.block, 0,
+                    both.workspaces)
+    return [(parts.kernel, first), (sums.kernel, second)]

@@ -72,6 +72,14 @@ class Unroll:
 
 
 @dataclass(frozen=True)
+class Split:
+    """The tiles of the sum ``label`` are dealt to ``parts`` layers of blocks; a second kernel adds the parts up."""
+
+    label: str
+    parts: int
+
+
+@dataclass(frozen=True)
 class Schedule:
     """``order``: logical axes, the one whose threads vary fastest in a warp first (it becomes ``threadIdx.x``)."""
 
@@ -84,6 +92,7 @@ class Schedule:
     pipelines: tuple[Pipeline, ...] = ()
     lanes: int = 0  # a warp is this many threads along the first axis of the order; 0: as many as there are
     swizzle: int = 0  # blocks are walked in groups of this many rows of the grid; 0: as the device deals them
+    split: Split | None = None
 
     def axis(self, name: str) -> AxisMap:
         return dict(self.axes)[name]

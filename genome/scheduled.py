@@ -10,9 +10,11 @@ from genome.errors import Refusal
 from genome.expressions import ExpressionError, evaluate
 from genome.footprint import StagePlan, stage_plan
 from genome.logical import LogicalKernel
+from genome.lower.lowering import tiled_loop_is_structural
 from genome.lower.mapping import WARP, grid, grid_size, keeps_launch
 from genome.program import Launch
-from genome.schedule import AxisMap, Schedule
+from genome.schedule import AxisMap, Schedule, Split
+from genome.split import SplitKernels, split_kernels, sums_schedule
 from genome.workload import Workload
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class Scheduled:
     limits: Limits = Limits()
     preconditions: tuple[str, ...] = ()
     _plans: dict[Schedule, tuple[StagePlan, ...]] = field(default_factory=dict, repr=False)
+    _splits: dict[tuple[tuple[str, ...], Split], SplitKernels] = field(default_factory=dict, repr=False)
 
     def with_schedule(self, schedule: Schedule, preconditions: tuple[str, ...] = ()) -> Scheduled:
         added = tuple(p for p in preconditions if p not in self.preconditions)
@@ -69,6 +72,16 @@ class Scheduled:
         if self.schedule not in self._plans:
             self._plans[self.schedule] = tuple(stage_plan(self.logical, self.schedule, s) for s in self.schedule.stages)
         return self._plans[self.schedule]
+
+    def split_kernels(self) -> SplitKernels:
+        """The two kernels of a split reduction; only for a schedule that has one."""
+        split = self.schedule.split
+        assert split is not None
+        key = self.schedule.order, split
+        if key not in self._splits:
+            self._splits[key] = split_kernels(self.logical, self.workload, self.launch, self.schedule.order,
+                                              split.label, split.parts, self.unit.names)
+        return self._splits[key]
 
     def require_free_mapping(self) -> None:
         """Raises the refusal that says why points cannot be redistributed over threads."""
@@ -113,6 +126,8 @@ class Scheduled:
                     if n > allowed:
                         raise Refusal("grid-over-limit", f"{n} blocks along {name} at size {size}, the device allows "
                                       f"{allowed}")
+        if s.split is not None:
+            self._validate_split(s.split)
         if s.lanes and (len(s.order) < 2 or s.block[0] % s.lanes or s.block[1] % (WARP // s.lanes)):
             raise Refusal("warp-tile-shape", f"a block of {s.block} does not divide into warps of {s.lanes} by "
                           f"{WARP // s.lanes} threads")
@@ -120,6 +135,19 @@ class Scheduled:
         if total > limits.shared_bytes:
             raise Refusal("shared-memory-over-limit", f"{total} bytes of shared memory a block, {limits.shared_bytes} "
                           "are allowed")
+
+    def _validate_split(self, split: Split) -> None:
+        s = self.schedule
+        if not tiled_loop_is_structural(self.logical, s, split.label):
+            raise Refusal("split-loop-differs", f"loop {split.label} would run once per point of a thread, so its "
+                          "tiles could not be dealt out", self.logical.loops[split.label].node.loc)
+        sums = sums_schedule(s.order)
+        for size in (*self.workload.tune, *self.workload.check):
+            values = self.workload.scalars(size)
+            for text, allowed in zip(grid(self.logical, sums, self.launch.grid, False), self.limits.grid, strict=True):
+                if grid_size(text, values) > allowed:
+                    raise Refusal("grid-over-limit", f"the kernel that adds the parts up needs {text} blocks at size "
+                                  f"{size}, the device allows {allowed}")
 
 
 def initial_schedule(logical: LogicalKernel) -> Schedule:

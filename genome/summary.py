@@ -44,6 +44,7 @@ def summarise(state: Scheduled) -> dict[str, float]:
     out["vector_width"] = float(max((p.stage.vector for p in plans), default=1))
     out["lanes"] = float(schedule.lanes)
     out["swizzle"] = float(schedule.swizzle)
+    out["split"] = float(schedule.split.parts if schedule.split is not None else 1)
     out["padding"] = float(sum(p.stage.pad for p in plans))
     out["tiles"] = float(sum(len(t.loops) for t in schedule.tiles))
     out["tile_size"] = float(max((s for t in schedule.tiles for s in t.sizes), default=0))

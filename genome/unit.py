@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,16 @@ class SourceUnit:
     c_linkage: bool = False
     notes: tuple[str, ...] = ()  # what was left out of the translation unit, and why
 
-    def cuda(self, kernel: ir.Kernel | None = None) -> str:
-        """The translation unit to compile, with ``kernel`` (default: the loaded one) printed in its place."""
-        printed = cuda_printer.print_kernel(kernel or self.kernel)
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every identifier that occurs in the translation unit."""
+        texts = [p.text for p in self.parts if p.text is not None] + [self.original]
+        return frozenset(w for t in texts for w in re.findall(r"[A-Za-z_]\w*", t))
+
+    def cuda(self, kernel: ir.Kernel | None = None, *more: ir.Kernel) -> str:
+        """The translation unit to compile, with ``kernel`` (default: the loaded one) printed in its place, and
+        ``more`` kernels behind it."""
+        printed = "\n".join(cuda_printer.print_kernel(k) for k in (kernel or self.kernel, *more))
         texts = [printed.rstrip("\n") if p.text is None else p.text.strip("\n") for p in self.parts]
         return "\n".join(t for t in texts if t.strip()) + "\n"
 
@@ -81,11 +89,11 @@ class SourceUnit:
                 out.append(f'#line {p.line} "{p.file or name}"\n{text.strip(chr(10))}')
         return "\n".join(out) + "\n"
 
-    def opencl(self, kernel: ir.Kernel | None = None, *, contract: bool = True) -> str:
+    def opencl(self, kernel: ir.Kernel | None = None, *more: ir.Kernel, contract: bool = True) -> str:
         """An OpenCL C 1.2 translation unit; :class:`genome.errors.Refusal` ``opencl-untranslatable`` otherwise.
 
         ``contract=False`` forbids contraction into fused multiply-add."""
-        return opencl_printer.print_unit(self, kernel or self.kernel, contract)
+        return opencl_printer.print_unit(self, (kernel or self.kernel, *more), contract)
 
 
 def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[str, object] = NO_DEFINES,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genome.program import Workspace
 from genome.workload import Size, Workload
 from gpu import data, limits
 from gpu.build import Built
@@ -29,11 +31,15 @@ class Bench:
             if argument.is_array:
                 count = data.element_count(workload, argument.name, size)
                 self.buffers[argument.name] = session.allocate(count, data.dtype_of(argument))
+        # Runners own their workspaces: one that is still in use must not lose it to the next program.
+        self.workspaces: WeakValueDictionary[Workspace, Buffer] = WeakValueDictionary()
         self.outputs = tuple(a.name for a in workload.arguments if a.is_array and a.role != "in")
         self.repair()
 
     def repair(self) -> None:
         """Puts back all that a misbehaving kernel may have overwritten."""
+        for buffer in self.workspaces.values():
+            self.session.reset_guards(buffer)
         for name, buffer in self.buffers.items():
             self.session.reset_guards(buffer)
             if name in self.initial:
@@ -45,7 +51,10 @@ class Bench:
         self.session.keep(self.buffers[name], copy=self.workload.argument(name).role == "inout")
 
     def reset(self, pattern: int) -> None:
-        """Before a run: in-out arrays as at the start, pure outputs poisoned with ``POISON[pattern]``."""
+        """Before a run: in-out arrays as at the start, pure outputs and workspaces poisoned with ``POISON[pattern]``.
+        """
+        for buffer in self.workspaces.values():
+            self.session.fill(buffer, POISON[pattern])
         for argument in self.workload.arguments:
             if argument.role == "out" and argument.is_array:
                 self.session.fill(self.buffers[argument.name], POISON[pattern])
@@ -59,16 +68,31 @@ class Bench:
 
     def bind(self, built: Built) -> Runner:
         """A runner for the program on this data. Raises :class:`gpu.session.DeviceFault`."""
-        grids = tuple(limits.grid_of(launch, self.scalars) for launch in built.program.launches)
+        launches = built.program.launches
+        grids = tuple(limits.grid_of(launch, self.scalars) for launch in launches)
         arguments: list[Buffer | np.generic] = [
             self.buffers[a.name] if a.is_array else self._values[a.name] for a in self.workload.arguments]
-        return self.session.runner(self.session.load(built), built.program.launches, grids, arguments)
+        own = {w: self._workspace(w) for w in built.program.workspaces}
+        each = [[*arguments, *(own[w] for w in launch.workspaces)] for launch in launches]
+        runner = self.session.runner(self.session.load(built), launches, grids, each)
+        runner.keeps = tuple(own.values())
+        return runner
+
+    def _workspace(self, w: Workspace) -> Buffer:
+        buffer = self.workspaces.get(w)
+        if buffer is None:
+            buffer = self.session.allocate(*data.workspace(w, self.scalars))
+            self.workspaces[w] = buffer
+        return buffer
 
     def side_effects(self) -> str:
         """What a run did that no kernel may do, or ""."""
         for name, buffer in self.buffers.items():
             if not self.session.guards_intact(buffer):
                 return f"wrote outside of {name}"
+        for w, buffer in self.workspaces.items():
+            if not self.session.guards_intact(buffer):
+                return f"wrote outside of workspace {w.name}"
         for argument in self.workload.arguments:
             if argument.is_array and argument.role == "in" and not self.session.unchanged(self.buffers[argument.name]):
                 return f"changed its input {argument.name}"

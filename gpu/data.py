@@ -14,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genome.errors import InputError
-from genome.expressions import ExpressionError, Number
+from genome.expressions import ExpressionError, Number, evaluate
+from genome.program import Workspace
 from genome.workload import Argument, Size, Workload
 
 Array = NDArray[np.generic]
 
 DTYPES = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
                     "uint64", "bool", "complex64", "complex128"})
+
+WORKSPACE_TYPES = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
+                   "long long": "int64", "unsigned long long": "uint64"}
 
 # Variations of randomly drawn floating-point inputs (evaluator.md C10, C17). "integers" draws from {-2, ..., 2}: sums
 # of products of those are exact in any order as long as they stay below 2^24, so they must agree bit for bit.
@@ -72,6 +76,17 @@ def element_count(workload: Workload, name: str, size: Size) -> int:
     if count <= 0:
         raise InputError(f"shape of {name}: {count} elements at size {size}", remedy="shapes must be positive")
     return count
+
+
+def workspace(w: Workspace, scalars: Mapping[str, Number]) -> tuple[int, np.dtype[np.generic]]:
+    """Number and type of a workspace's elements. Raises :class:`InputError` unless the number is positive."""
+    try:
+        count = int(evaluate(w.elements, scalars))
+    except ExpressionError as e:
+        raise InputError(f"workspace {w.name}: {e}") from e
+    if count <= 0:
+        raise InputError(f"workspace {w.name}: {count} elements", remedy="its size must be positive")
+    return count, np.dtype(WORKSPACE_TYPES[w.type])
 
 
 def _initial(workload: Workload, argument: Argument, count: int, size: Size, rng: np.random.Generator) -> Array:

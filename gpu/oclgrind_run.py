@@ -8,6 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from genome.errors import InputError
+from genome.program import Workspace
 from gpu import data, limits, opencl
 
 
@@ -38,10 +39,14 @@ class Run:
             if argument.name in content:  # pure outputs stay uninitialised: reading them is a finding
                 cl.enqueue_copy(queue, buffer, content[argument.name])
             arguments.append(buffer)
+        own: dict[Workspace, Any] = {}
+        for w in program.workspaces:  # uninitialised too: what a launch reads, an earlier one must have written
+            count, dtype = data.workspace(w, scalars)
+            own[w] = cl.Buffer(context, cl.mem_flags.READ_WRITE, count * dtype.itemsize)
         for launch in program.launches:
             kernel = cl.Kernel(built, launch.kernel)
             local: list[Any] = [cl.LocalMemory(launch.shared_bytes)] if launch.shared_bytes else []
-            kernel.set_args(*arguments, *local)
+            kernel.set_args(*arguments, *(own[w] for w in launch.workspaces), *local)
             grid = limits.grid_of(launch, scalars)
             cl.enqueue_nd_range_kernel(queue, kernel, tuple(g * b for g, b in zip(grid, launch.block, strict=True)),
                                        launch.block)

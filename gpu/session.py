@@ -36,7 +36,10 @@ class Buffer:
 
 
 class Runner(Protocol):
-    """All launches of a program, bound to arguments; ``enqueue`` starts them in order and returns at once."""
+    """All launches of a program, bound to arguments; ``enqueue`` starts them in order and returns at once. ``keeps``
+    are buffers of its own, which live as long as it does."""
+
+    keeps: tuple[Buffer, ...]
 
     def enqueue(self) -> None: ...
 
@@ -105,7 +108,9 @@ class Session(Protocol):
     def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison: ...
 
     def runner(self, loaded: Loaded, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[Buffer | np.generic]) -> Runner: ...
+               arguments: list[list[Buffer | np.generic]]) -> Runner:
+        """``grids`` and ``arguments`` are those of each launch."""
+        ...
 
     def time(self, runner: Runner, repeat: int = 1) -> float:
         """Device seconds per run, synchronised on both sides."""

@@ -56,6 +56,7 @@ def all_devices() -> list[DeviceInfo]:
 
 class CudaRunner:
     def __init__(self, module: Any, steps: list[tuple[Any, tuple[int, int, int], Launch, tuple[Any, ...]]]) -> None:
+        self.keeps: tuple[Buffer, ...] = ()
         self._module, self._steps = module, steps  # a function is only valid while its module is loaded
 
     def enqueue(self) -> None:
@@ -116,11 +117,11 @@ class CudaSession:
         return self._loaded[key]
 
     def runner(self, loaded: tuple[Built, Any], launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[Buffer | np.generic]) -> CudaRunner:
+               arguments: list[list[Buffer | np.generic]]) -> CudaRunner:
         built, module = loaded
-        values = tuple(_packable(a) for a in arguments)
         steps = []
-        for launch, grid, symbol in zip(launches, grids, built.entries, strict=True):
+        for launch, grid, symbol, given in zip(launches, grids, built.entries, arguments, strict=True):
+            values = tuple(_packable(a) for a in given)
             _match_parameters(built, symbol, launch.kernel, values)
             with self._faults():
                 function = module.get_function(symbol)

@@ -28,6 +28,7 @@ Shape = tuple[int, ...]
 
 class OpenClRunner:
     def __init__(self, queue: cl.CommandQueue, steps: list[tuple[cl.Kernel, Shape, Shape]]) -> None:
+        self.keeps: tuple[Buffer, ...] = ()
         self._queue, self._steps = queue, steps
 
     def enqueue(self) -> None:
@@ -154,12 +155,12 @@ class OpenClSession:
             return compare_arrays(np.array(view).view(buffer.dtype), want, rtol, atol)
 
     def runner(self, loaded: cl.Program, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[Buffer | np.generic]) -> OpenClRunner:
+               arguments: list[list[Buffer | np.generic]]) -> OpenClRunner:
         steps: list[tuple[cl.Kernel, Shape, Shape]] = []
         with faults():
-            for launch, grid in zip(launches, grids, strict=True):
+            for launch, grid, given in zip(launches, grids, arguments, strict=True):
                 kernel = cl.Kernel(loaded, launch.kernel)
-                values: list[Any] = [a.data if isinstance(a, Buffer) else a for a in arguments]
+                values: list[Any] = [a.data if isinstance(a, Buffer) else a for a in given]
                 if launch.shared_bytes:
                     values.append(cl.LocalMemory(launch.shared_bytes))
                 if kernel.num_args != len(values):

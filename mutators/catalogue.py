@@ -11,6 +11,7 @@ from mutators.coarsen import CoarsenThreads
 from mutators.pipeline import PipelineStages
 from mutators.reorder import ReorderInstructions
 from mutators.shared_memory import UseSharedMemory
+from mutators.split_reduction import SplitReduction
 from mutators.swizzle import SwizzleBlocks
 from mutators.tile_loops import TileLoops
 from mutators.unroll import UnrollLoop
@@ -20,6 +21,7 @@ from mutators.warp_tile import WarpTile
 _ALL: tuple[Mutator, ...] = (
     TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(), ReorderInstructions(),
     CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks(), WarpTile(),
+    SplitReduction(),
 )
 CATALOGUE: Mapping[str, Mutator] = {m.name: m for m in _ALL}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from genome.errors import InputError
-from genome.program import Launch
+from genome.program import Launch, launches_from_json
 from results import codec, launcher, pareto
 from results.launcher import Parameter
 from results.records import Candidate
@@ -53,13 +53,7 @@ def export(store: Store, key: str, folder: Path | str, parameters: Sequence[Para
 
 def launches_of(c: Candidate) -> tuple[Launch, ...]:
     """The launches that a candidate's record holds as JSON."""
-    data = json.loads(c.launches) if c.launches else []
-    result = []
-    for d in data:
-        grid, block = [str(g) for g in d["grid"]] + ["1", "1"], [int(b) for b in d["block"]] + [1, 1]
-        result.append(Launch(d["kernel"], (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]),
-                             int(d.get("shared_bytes", 0))))
-    return tuple(result)
+    return launches_from_json(c.launches)
 
 
 def description(store: Store, c: Candidate, parameters: Sequence[Parameter] = ()) -> dict[str, Any]:
@@ -79,8 +73,7 @@ def description(store: Store, c: Candidate, parameters: Sequence[Parameter] = ()
         "schema": LATEST_SCHEMA,
         "candidate": c.key,
         "kernel": launches[0].kernel if launches else table.get("name", kernel),
-        "launches": [{"kernel": x.kernel, "grid": list(x.grid), "block": list(x.block), "shared_bytes": x.shared_bytes}
-                     for x in launches],
+        "launches": json.loads(c.launches or "[]"),
         "parameters": [{"type": p.type, "name": p.name, "shape": p.shape, "value": p.value} for p in parameters],
         "preconditions": list(c.preconditions),
         "flags": list(table.get("flags") or store.problem.get("flags") or []),

@@ -10,7 +10,7 @@ from typing import Any
 from genome import ir
 from genome.errors import InputError
 from genome.expressions import ExpressionError, names
-from genome.program import Launch
+from genome.program import Launch, Workspace
 from genome.workload import Workload
 from results import cxx
 
@@ -72,6 +72,10 @@ def header(parameters: Sequence[Parameter], launches: Sequence[Launch], precondi
     checks = [f"    if (!({_condition(p, parameters, known)})) return cudaErrorInvalidValue;  // {p}"
               for p in preconditions]
     body = [line for i, launch in enumerate(launches) for line in _launch(i, launch, parameters, known)]
+    launched = workspaces(launches)
+    parts, own = (_workspace(name, launched, arguments, known) if launched else ("", []))
+    if launched:
+        arguments.append("void* evo_workspace")
     needs = "\n".join(f"//   {p}" for p in preconditions) or "//   none"
     return f"""\
 // Launches the kernel of {include}. Returns cudaSuccess, or
@@ -94,8 +98,8 @@ def header(parameters: Sequence[Parameter], launches: Sequence[Launch], precondi
 #define EVO_DETAIL
 {cxx.HELPERS}#endif
 
-inline cudaError_t {name}({", ".join([*arguments, "cudaStream_t evo_stream"])}) {{
-{chr(10).join(checks + body)}
+{parts}inline cudaError_t {name}({", ".join([*arguments, "cudaStream_t evo_stream"])}) {{
+{chr(10).join(checks + own + body)}
     return cudaSuccess;
 }}
 """
@@ -112,7 +116,7 @@ def _scalars(parameters: Sequence[Parameter], launches: Sequence[Launch],
             if p.value is not None and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", str(p.value)):
                 known.setdefault(str(p.value).strip(), scalar)  # "n = { value = "N" }": n carries N
     needed: set[str] = set()
-    texts: list[str] = [g for launch in launches for g in launch.grid]
+    texts: list[str] = [g for launch in launches for g in launch.grid] + [w.elements for w in workspaces(launches)]
     for condition in preconditions:
         pair = _DISJOINT.match(condition)
         texts += [p.shape or "" for p in parameters if pair and p.name in pair.groups()] if pair else [condition]
@@ -128,6 +132,34 @@ def _scalars(parameters: Sequence[Parameter], launches: Sequence[Launch],
             raise InputError(f"no launcher can be written: {name} is a pointer where a scalar is needed")
         known[name] = (name, True)
     return known, extra
+
+
+def workspaces(launches: Sequence[Launch]) -> tuple[Workspace, ...]:
+    """Of all launches, each once."""
+    return tuple({w.name: w for launch in launches for w in launch.workspaces}.values())
+
+
+def _workspace(name: str, own: Sequence[Workspace], arguments: Sequence[str],
+               known: Mapping[str, tuple[str, bool]]) -> tuple[str, list[str]]:
+    """The function that tells how large the workspace must be, and the pointers into it."""
+    sizes, pointers = [], []
+    for i, w in enumerate(own):
+        count, whole = cxx.expression(w.elements, known)
+        n = count if whole else f"static_cast<long long>({count})"
+        sizes.append(f"    evo_bytes += (static_cast<size_t>({n}) * sizeof({w.type}) + 255) / 256 * 256;")
+        pointers.append(f"    {w.type}* const {w.name} = reinterpret_cast<{w.type}*>(evo_at);")
+        if i + 1 < len(own):
+            pointers.append(f"    evo_at += (static_cast<size_t>({n}) * sizeof({w.type}) + 255) / 256 * 256;")
+    text = f"""\
+// Bytes of device memory that evo_workspace must point to (aligned as cudaMalloc does); its content means nothing.
+inline size_t {name}_workspace_bytes({", ".join(arguments)}) {{
+    size_t evo_bytes = 0;
+{chr(10).join(sizes)}
+    return evo_bytes;
+}}
+
+"""
+    return text, ["    char* evo_at = static_cast<char*>(evo_workspace);", *pointers]
 
 
 def _condition(text: str, parameters: Sequence[Parameter], known: Mapping[str, tuple[str, bool]]) -> str:
@@ -167,7 +199,8 @@ def _launch(index: int, launch: Launch, parameters: Sequence[Parameter],
     a, b, c_ = launch.block
     dimensions = ", ".join(f"static_cast<unsigned>({n})" for n in (x, y, z))
     lines += [f"        {kernel}<<<dim3({dimensions}), "
-              f"dim3({a}, {b}, {c_}), {launch.shared_bytes}, evo_stream>>>({', '.join(p.name for p in parameters)});",
+              f"dim3({a}, {b}, {c_}), {launch.shared_bytes}, evo_stream>>>("
+              f"{', '.join([*(p.name for p in parameters), *(w.name for w in launch.workspaces)])});",
               f"        const cudaError_t evo_launched{i} = cudaGetLastError();",
               f"        if (evo_launched{i} != cudaSuccess) return evo_launched{i};", "    }"]
     return lines

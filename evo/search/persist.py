@@ -18,7 +18,7 @@ from evo.search.reward import potential
 from evo.search.strategies import load_strategy
 from evo.search.view import member
 from genome.errors import InputError
-from genome.program import Launch, Program
+from genome.program import Program, launches_from_json
 from gpu.records import Evaluation, Verdict
 from results.records import Candidate
 from surrogate.screen import Choice
@@ -87,10 +87,8 @@ def _remember(engine: Engine, c: Candidate, trace: Trace) -> Record:
 
 def program_of(c: Candidate) -> Program:
     """The program that ran, as the store has it."""
-    launches = tuple(Launch(n["kernel"], tuple(n["grid"]), tuple(n["block"]), n["shared_bytes"])
-                     for n in json.loads(c.launches))
     language = "opencl" if c.source_opencl else "cuda"
-    return Program(c.source_opencl or c.source, launches, language, c.preconditions)
+    return Program(c.source_opencl or c.source, launches_from_json(c.launches), language, c.preconditions)
 
 
 def _replay(engine: Engine, r: Record, e: Evaluation) -> None:

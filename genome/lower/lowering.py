@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from genome import ir
+from genome.errors import Refusal
 from genome.facts import conjuncts, loop_facts
 from genome.footprint import StagePlan, scope_loop, stage_plan, uniform
 from genome.logical import LogicalKernel
@@ -53,15 +54,18 @@ class Context:
 
 
 def lower(logical: LogicalKernel, schedule: Schedule, baseline: Schedule, *,
-          static_bytes: int = STATIC_BYTES) -> Lowered:
+          static_bytes: int = STATIC_BYTES, layer: str = "") -> Lowered:
     """Expects a schedule that passed all checks; a :class:`Refusal` from here is a defect of a check. Stages of more
-    than ``static_bytes`` together go to dynamic shared memory."""
-    return _Lowering(logical, schedule, baseline, static_bytes).run()
+    than ``static_bytes`` together go to dynamic shared memory. ``layer`` is the variable that holds the number of
+    this block's part of a split reduction."""
+    return _Lowering(logical, schedule, baseline, static_bytes, layer).run()
 
 
 class _Lowering:
-    def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule, static_bytes: int) -> None:
-        self.logical, self.schedule = logical, schedule
+    def __init__(self, logical: LogicalKernel, schedule: Schedule, baseline: Schedule, static_bytes: int,
+                 layer: str = "") -> None:
+        self.logical, self.schedule, self.layer = logical, schedule, layer
+        self.dealt = not layer  # a layer that took every tile would count each of them several times
         self.same = keeps_launch(schedule, baseline)
         self.mapped = not self.same or bool(schedule.stages) or schedule.swizzle > 1 or schedule.lanes > 0
         self.names = Names(logical.kernel)
@@ -145,6 +149,8 @@ class _Lowering:
             stage_stmts.append(ir.Barrier())
             ctx = replace(ctx, staged=block_scope)
         body = self._block(self.logical.body, ctx)
+        if not self.dealt:
+            raise Refusal("split-loop-differs", "the tiles of the split loop cannot be dealt out")
         stmts = (*shared, *top, *stage_stmts, *body)
         kernel = self.logical.kernel.with_body(tuple(stmts))
         if not self.same:
@@ -308,8 +314,9 @@ class _Lowering:
                 loads += self._load(c, inner_ctx)
             body = (*loads, ir.Barrier(), *body, ir.Barrier())
         for n, o, size in reversed(list(zip(nest, outer_names, tile.sizes, strict=True))):
-            outer = ir.For(n.label + ".o", o, n.type or ir.INT, self._bound(n.lo, ctx), n.cmp, self._bound(n.hi, ctx),
-                           ir.IntLit(size), body, loc=n.loc, comment=f"TileLoops: {n.var} in steps of {size}")
+            lo, step = self._dealt(n, size, ctx)
+            outer = ir.For(n.label + ".o", o, n.type or ir.INT, lo, n.cmp, self._bound(n.hi, ctx),
+                           ir.IntLit(step), body, loc=n.loc, comment=f"TileLoops: {n.var} in steps of {size}")
             u = self.schedule.unroll_of(n.label + ".o")
             body = (replace(outer, unroll=u.factor) if u is not None else outer,)
         return body
@@ -322,7 +329,7 @@ class _Lowering:
         slot = self.slots[label]
         start = (inner.starts or {})[label]
         assert isinstance(start, ir.Var)
-        lo = self._bound(n.lo, outer)
+        lo, apart = self._dealt(n, size, outer)
         ahead = Poly.sym(n.var) - (from_expr(n.lo, self.logical.resolve) or Poly.sym(n.var))
 
         def fill(first: ir.Expr, buffer: ir.Expr) -> tuple[ir.Stmt, ...]:
@@ -334,7 +341,7 @@ class _Lowering:
 
         stmts: list[ir.Stmt] = []
         for i in range(depth - 1):
-            stmts += fill(add(lo, ir.IntLit(i * size)), ir.IntLit(i))
+            stmts += fill(add(lo, ir.IntLit(i * apart)), ir.IntLit(i))
         stmts.append(ir.Decl(ir.INT, slot, init=ir.IntLit(0)))
         # The buffer after the current one's predecessor: (slot + depth - 1) % depth.
         target = ir.Ternary(ir.Bin("==", ir.Var(slot), ir.IntLit(0)), ir.IntLit(depth - 1),
@@ -343,12 +350,20 @@ class _Lowering:
         step = ir.Assign(ir.Var(slot), "=", ir.Ternary(ir.Bin("==", ir.Var(slot), ir.IntLit(depth - 1)), ir.IntLit(0),
                                                        ir.Bin("+", ir.Var(slot), ir.IntLit(1))))
         loop_body = (ir.AsyncWait(depth - 2), ir.Barrier(), ir.Decl(ir.CType("int", const=True), filled, init=target),
-                     *fill(add(start, ir.IntLit((depth - 1) * size)), ir.Var(filled)), *body, step)
+                     *fill(add(start, ir.IntLit((depth - 1) * apart)), ir.Var(filled)), *body, step)
         stmts.append(ir.For(label + ".o", start.name, n.type or ir.INT, lo, n.cmp, self._bound(n.hi, outer),
-                            ir.IntLit(size), loop_body, loc=n.loc,
+                            ir.IntLit(apart), loop_body, loc=n.loc,
                             comment=f"PipelineStages: tiles of {size} in {depth} buffers, copied ahead"))
         # Nothing may be under way, and no thread still reading, when the buffers are filled again.
         return (*stmts, ir.AsyncWait(0), ir.Barrier())
+
+    def _dealt(self, n: ir.For, size: int, ctx: Context) -> tuple[ir.Expr, int]:
+        """First value and step of a tiled loop: a layer of a split reduction takes every ``parts``-th tile."""
+        lo, split = self._bound(n.lo, ctx), self.schedule.split
+        if split is None or split.label != n.label or not self.layer:
+            return lo, size
+        self.dealt = True
+        return add(lo, ir.Bin("*", ir.Var(self.layer), ir.IntLit(size))), size * split.parts
 
     def _tail_dropped(self, n: ir.For, size: int, here: list[StageCode], body: tuple[ir.Stmt, ...],
                       ctx: Context) -> bool:

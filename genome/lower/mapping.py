@@ -118,7 +118,7 @@ def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names, tid: st
 def keeps_launch(schedule: Schedule, baseline: Schedule) -> bool:
     """Whether grid and block stay the user's own. A kernel along ``y`` alone moves to ``threadIdx.x`` as soon as code
     is written for its blocks and threads."""
-    if (schedule.order, schedule.axes) != (baseline.order, baseline.axes):
+    if (schedule.order, schedule.axes) != (baseline.order, baseline.axes) or schedule.split is not None:
         return False
     return schedule.order == AXES[:len(schedule.order)] or not (
         schedule.stages or schedule.swizzle > 1 or schedule.lanes > 0)
@@ -163,6 +163,8 @@ def grid(logical: LogicalKernel, schedule: Schedule, original: tuple[str, str, s
         blocks = f"ceil_div({axis.text}, {schedule.axis(a).extent})"
         # A guard like x < N - 1 may leave no point at all; a launch needs a block all the same.
         sizes[i] = blocks if implies(logical.facts, axis.poly - Poly.const(1)) else f"max(1, {blocks})"
+    if schedule.split is not None:
+        sizes[2] = str(schedule.split.parts)
     return sizes[0], sizes[1], sizes[2]
 
 

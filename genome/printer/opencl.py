@@ -103,10 +103,10 @@ def print_constant(e: ir.Expr, scope: FileScope) -> str:
     return OpenCLPrinter(scope, {}, Clones(scope, {}), (), (), {}).expr(e)
 
 
-def print_unit(unit: SourceUnit, kernel: ir.Kernel, contract: bool = True) -> str:
-    """The translation unit of a kernel. ``contract=False`` forbids contraction into fused multiply-add."""
+def print_unit(unit: SourceUnit, kernels: Sequence[ir.Kernel], contract: bool = True) -> str:
+    """The translation unit of kernels. ``contract=False`` forbids contraction into fused multiply-add."""
     if any(p.text is not None and OPERATOR.search(without_comments(p.text)) for p in unit.parts):
-        raise refuse("it overloads operators", kernel.loc)
+        raise refuse("it overloads operators", kernels[0].loc)
     scope = translate(unit)
     helpers: dict[str, Any] = {}
     for f in unit.functions:
@@ -115,7 +115,7 @@ def print_unit(unit: SourceUnit, kernel: ir.Kernel, contract: bool = True) -> st
         else:
             helpers[f.name] = f
     clones = Clones(scope, helpers)
-    text = print_kernel(kernel, scope, clones)
+    text = "\n".join(print_kernel(k, scope, clones) for k in kernels)
     clones.finish()
     constants = [_constant(d, scope) for d in scope.constants]
     lines = [*scope.lines, *constants, *clones.prototypes, *clones.definitions]
