@@ -72,8 +72,8 @@ def launches_from_json(text: str) -> tuple[Launch, ...]:
     """"" is no launches. Raises ValueError, KeyError or TypeError on anything else that was not written here."""
     out = []
     for d in json.loads(text) if text else []:
-        x, y, z = (str(g) for g in d["grid"])
-        a, b, c = (int(n) for n in d["block"])
+        x, y, z = [*(str(g) for g in d["grid"]), "1", "1"][:3]
+        a, b, c = [*(int(n) for n in d["block"]), 1, 1][:3]
         out.append(Launch(d["kernel"], (x, y, z), (a, b, c), int(d.get("shared_bytes", 0)),
                           tuple(Workspace(**w) for w in d.get("workspaces", ()))))
     return tuple(out)

@@ -33,6 +33,7 @@ class Limits:
     grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     shared_bytes: int = 49152
     async_copy: bool = True  # cp.async: sm_80 and later (OpenCL copies at once, which is right but no faster)
+    multiprocessors: int = 0  # how many blocks it takes to fill the device; 0: not known
     items: int = 256  # points a thread: more would not fit into registers, and take minutes to compile
 
 

@@ -221,8 +221,8 @@ def split_kernels(logical: LogicalKernel, workload: Workload, launch: Launch, or
     base = names.fresh(own.name + "_parts"), names.fresh(own.name + "_sums")
     built = [build_logical(replace(own, name=n, params=(*own.params, *extra), body=b), given, launch, logical.pure)
              for n, b in zip(base, (first, second), strict=True)]
-    return SplitKernels(built[0], built[1], layer, found,
-                        tuple(Workspace(s, a.type.base, f"max(1, {shape})") for a, s in zip(found, spaces, strict=True)))
+    own_space = tuple(Workspace(s, a.type.base, f"max(1, {shape})") for a, s in zip(found, spaces, strict=True))
+    return SplitKernels(built[0], built[1], layer, found, own_space)
 
 
 def _linear(logical: LogicalKernel, axes: list[Axis]) -> tuple[ir.Expr, ir.Expr]:

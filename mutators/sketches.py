@@ -7,15 +7,19 @@ any others, and may take effect in part. Ansor's sketch rules are the model (Zhe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
+from genome.errors import Refusal
+from genome.expressions import evaluate
 from genome.footprint import Group, groups
 from genome.gene import Gene, Genome
 from genome.poly import coord_symbol
+from genome.schedule import Tile
 from genome.scheduled import Scheduled
 from mutators.shared_memory import BLOCK
+from mutators.split_reduction import PARTS, SplitReduction
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,6 @@ def _reused_in_loop(state: Scheduled, label: str) -> list[Group]:
 
 def _block_footprint(state: Scheduled, g: Group) -> bool:
     """Whether the group may be staged for the whole block: every symbol is a coordinate or a constant loop's."""
-    from genome.errors import Refusal
     from genome.footprint import stage_plan
     from genome.schedule import Stage
 
@@ -141,6 +144,7 @@ def _register_tile(state: Scheduled, rng: Random, label: str, reused: tuple[Grou
                                    pad=rng.choice((0, 0, 1, 4))))
             if rng.random() < 0.7:
                 genes.append(Gene.make("VectorizeLoads", g.name, width=rng.choice((2, 4, 4, 4))))
+    genes += _split(state, rng, label, tuple(genes))
     if rng.random() < 0.7:
         genes.append(Gene.make("PipelineStages", label + ".o", depth=rng.choice((2, 3, 3, 4))))
     if len(state.schedule.order) > 1 and rng.random() < 0.5:
@@ -150,6 +154,32 @@ def _register_tile(state: Scheduled, rng: Random, label: str, reused: tuple[Grou
     if rng.random() < 0.7:
         genes.append(Gene.make("UnrollLoop", label, mode="pragma", factor=rng.choice((2, 4, 8, 16))))
     return tuple(genes)
+
+
+def _split(state: Scheduled, rng: Random, label: str, genes: Genome) -> Genome:
+    """Layers of blocks for the sum, mostly where the tiles of the output leave multiprocessors without work."""
+    try:
+        SplitReduction().check(state.with_schedule(replace(state.schedule, tiles=(Tile((label,), (8,)),))), label,
+                               {"parts": 2})
+    except Refusal:
+        return ()
+    covered = {a: state.schedule.axis(a).threads for a in state.schedule.order}
+    for g in genes:
+        params = g.as_dict()
+        if g.mutator == "AdjustBlockSize":
+            covered.update({a: int(n) for a, n in params.items()})  # type: ignore[arg-type]
+    for g in genes:
+        if g.mutator == "CoarsenThreads":
+            covered[g.site] *= int(g.as_dict()["items"])  # type: ignore[arg-type]
+    scalars = state.workload.scalars(rng.choice(state.workload.tune))
+    blocks = 1.0
+    for a in state.logical.axes:
+        blocks *= max(1.0, -(-float(evaluate(a.text, scalars)) // covered[a.name]))
+    room = 2 * state.limits.multiprocessors / blocks
+    if rng.random() >= (0.7 if room >= 1.5 else 0.05):
+        return ()
+    near = [p for p in PARTS if p <= max(2.0, 2 * room)]
+    return (Gene.make("SplitReduction", label, parts=rng.choice(near[-3:])),)
 
 
 def _block_stage(state: Scheduled, rng: Random, staged: tuple[Group, ...]) -> Genome:

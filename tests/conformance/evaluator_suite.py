@@ -13,7 +13,7 @@ from genome.workload import Size, Workload
 from gpu.evaluator import LocalEvaluator, open_evaluator
 from gpu.interface import EvaluatorOptions, GateReport
 from gpu.records import Evaluation, Verdict
-from tests.conformance.sgemm_text import BAD, GOOD, program, size, workload
+from tests.conformance.sgemm_text import BAD, GOOD, in_two_launches, program, size, workload
 
 CRASH = "if (M >= 128 && x == 0 && y == 0) *((volatile GLOBAL int*)0) = 1;"
 HANG = "if (M >= LIMIT && x == 0 && y == 0) { volatile int go = 1; while (go) { go = 1; } }"
@@ -96,6 +96,20 @@ class EvaluatorSuite:
             assert word in found[name].reason, found[name]
         assert found["TF32 inputs"].verdict == Verdict.WRONG, found["TF32 inputs"]
         assert found["good after bad"].verdict == Verdict.OK, found["good after bad"]
+
+    def test_workspaces_between_launches(self, opened: tuple[LocalEvaluator, GateReport]) -> None:
+        """What one launch leaves for the next; guard zones around it; nothing in it to begin with."""
+        def two(**changes: str) -> Program:
+            return in_two_launches(self.backend, **changes)
+
+        found = self.run(opened[0], {
+            "two launches": two(), "too small": two(elements="2*M*N - 1"),
+            "read before written": two(stored="if (h == 0) parts[y * N + x] = s;"),
+            "other half": two(read="parts[y * N + x]")})
+        assert found["two launches"].verdict == Verdict.OK, found["two launches"]
+        for name in ("too small", "read before written", "other half"):
+            assert found[name].verdict == Verdict.WRONG, found[name]
+        assert "wrote outside of workspace parts" in found["too small"].reason
 
     def test_crash_costs_one_candidate(self, opened: tuple[LocalEvaluator, GateReport]) -> None:
         """One that crashes everywhere, and one that crashes only at full size."""

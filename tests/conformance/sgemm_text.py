@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from genome.program import Launch, Program
+from dataclasses import replace
+
+from genome.program import Launch, Program, Workspace
 from genome.workload import Argument, Size, Workload
 
 # Words in capitals are the dialect's. The baseline adds every product thrice over a volatile index, so that honest
@@ -40,6 +42,28 @@ def program(language: str, result: str = GOOD, repeats: int = 1, block: tuple[in
         text = text.replace(word, meaning)
     text = text.replace("GLOBAL", DIALECT[language]["GLOBAL"])  # inside what was just put in
     return Program(text, (Launch("sgemm", grid, block),), language, preconditions)
+
+
+SECOND = """
+KERNEL void finish(GLOBAL const float* A, GLOBAL const float* B, GLOBAL float* C, int M, int N, int K,
+                   GLOBAL float* parts) {
+  int x = GX, y = GY;
+  if (x < N && y < M) C[y * N + x] = parts[y * N + x] + parts[M * N + y * N + x];
+}
+"""
+
+
+def in_two_launches(language: str, stored: str = "parts[h * M * N + y * N + x] = s;", elements: str = "2*M*N",
+                    read: str = "parts[M * N + y * N + x]") -> Program:
+    """The sum over k in two halves, which the first launch leaves in a workspace and the second adds up."""
+    text = TEXT.replace("int K)", "int K, GLOBAL float* parts)").replace("for (int k = zero;", "for (int k = zero + h;")
+    text = text.replace("++k)", "k += 2)").replace("PROLOGUE", "const int h = GZ;") + SECOND.replace(
+        "parts[M * N + y * N + x]", read)
+    text = text.replace("GZ", {"opencl": "get_group_id(2)", "cuda": "blockIdx.z"}[language])
+    space = (Workspace("parts", "float", elements),)
+    first = Launch("sgemm", (*GRID[:2], "2"), (16, 16, 1), 0, space)
+    second = Launch("finish", GRID, (16, 8, 1), 0, space)
+    return replace(program(language, stored, text=text), launches=(first, second))
 
 
 def size(m: int, n: int, k: int) -> Size:

@@ -19,6 +19,7 @@ from tests.helpers.kernels import (
     order,
     pipeline,
     scheduled,
+    split,
     stage,
     swizzle,
     tile,
@@ -96,9 +97,12 @@ class Case:
     def text(self) -> str:
         """The golden file: what was done, the launch, and the source."""
         program = self.program()
-        launch = program.launches[0]
-        head = [f"// {launch.kernel} after:", *(f"//   {g}" for g in self.genes),
-                f"// launch: grid ({', '.join(launch.grid)}), block ({', '.join(map(str, launch.block))})"]
+        head = [f"// {program.launches[0].kernel} after:", *(f"//   {g}" for g in self.genes)]
+        for launch in program.launches:
+            name = f" {launch.kernel}" if len(program.launches) > 1 else ""
+            head.append(f"// launch{name}: grid ({', '.join(launch.grid)}), block "
+                        f"({', '.join(map(str, launch.block))})")
+        head += [f"// workspace {w.name}: {w.elements} of {w.type}" for w in program.workspaces]
         return "\n".join(head) + "\n\n" + program.source
 
 
@@ -146,6 +150,10 @@ CASES: tuple[Case, ...] = (
     Case("SwizzleBlocks", "3d", of("stencil7"), (swizzle(4),)),
     Case("WarpTile", "eight-by-four", of("transpose"), (warp_tile(8),)),
     Case("WarpTile", "layers", of("stencil7"), (warp_tile(8),)),
+    Case("SplitReduction", "tile", of("sgemm"),
+         (coarsen("x", 2), tile("k", 8), stage("A", "k.o"), split("k"))),
+    Case("SplitReduction", "pipeline", of("sgemm_wrong_axes"),
+         (order("yx"), tile("k", 8), stage("A", "k.o", "10", 1), stage("B", "k.o"), pipeline("k.o", 3), split("k", 6))),
     Case("composite", "sgemm", of("sgemm_wrong_axes"), composite()),
     Case("composite", "dynamic-shared", large,
          (coarsen("x", 8, "fragments"), coarsen("y", 8, "fragments"), tile("k", 16),

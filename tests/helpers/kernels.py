@@ -133,6 +133,10 @@ def warp_tile(lanes: int) -> Gene:
     return gene("WarpTile", "threads", lanes=lanes)
 
 
+def split(label: str, parts: int = 4) -> Gene:
+    return gene("SplitReduction", label, parts=parts)
+
+
 def composite() -> Genome:
     """Ten genes that turn the examples' sgemm_wrong_axes into a register-tiled product through shared memory."""
     return (order("yx"), block(x=8, y=32), coarsen("x", 4), coarsen("y", 4, "fragments"), tile("k", 8),

@@ -29,7 +29,7 @@ junk = st.one_of(st.integers(-5, 70), st.integers(), st.booleans(), st.text(max_
 def test_catalogue() -> None:
     assert names() == tuple(CATALOGUE) == ("TileLoops", "CoalesceMemoryAccess", "AdjustBlockSize", "UseSharedMemory",
                                            "UnrollLoop", "ReorderInstructions", "CoarsenThreads", "VectorizeLoads",
-                                           "PipelineStages", "SwizzleBlocks", "WarpTile")
+                                           "PipelineStages", "SwizzleBlocks", "WarpTile", "SplitReduction")
     assert set(without(["UnrollLoop"])) == set(CATALOGUE) - {"UnrollLoop"}
     assert all(n == m.name for n, m in CATALOGUE.items())
 

@@ -9,12 +9,14 @@ import pytest
 
 from genome.build import build_logical
 from tests.helpers.kernels import ROOT, line_of, refusal, scheduled
-from tests.mutators import refusal_loops, refusal_mapping, refusal_stages
+from tests.mutators import refusal_loops, refusal_mapping, refusal_split, refusal_stages
 from tests.mutators.refusal_base import Refused, one
 
-CASES: tuple[Refused, ...] = (*refusal_mapping.CASES, *refusal_loops.CASES, *refusal_stages.CASES)
+CASES: tuple[Refused, ...] = (*refusal_mapping.CASES, *refusal_loops.CASES, *refusal_stages.CASES,
+                             *refusal_split.CASES)
 SOURCES = [*sorted((ROOT / "mutators").glob("*.py")),
-           *(ROOT / "genome" / f"{n}.py" for n in ("footprint", "scheduled", "independence", "build", "express"))]
+           *(ROOT / "genome" / f"{n}.py" for n in (
+               "footprint", "scheduled", "independence", "build", "express", "split"))]
 # Causes that stand behind another one, which is what a user is told first: (source, words of the reason).
 BEHIND = {
     "local-pointer": (one("const float* p = a[x] > 0.0f ? a : b; // here\nb[x] = p[x];"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from genome import ir
 from genome.errors import InputError
 from genome.expressions import evaluate
-from genome.program import Launch
+from genome.program import Launch, Workspace
 from genome.workload import Argument, Size, Workload
 from results import cxx, launcher
 from results.export import export, launches_of
@@ -91,6 +91,17 @@ def test_scalars_that_no_parameter_carries_become_parameters() -> None:
 def test_preconditions_that_cannot_be_checked(precondition: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         launcher.header(PARAMETERS, [Launch("scale", ("1", "1", "1"), (32, 1, 1))], [precondition])
+
+
+def test_workspaces_are_the_callers() -> None:
+    spaces = (Workspace("s_parts", "float", "max(1, (n)*4)"), Workspace("t_parts", "double", "n"))
+    text = launcher.header([Parameter("float*", "A", "n"), Parameter("int", "n")],
+                           [Launch("f", ("n", "1", "4"), (32, 1, 1), 0, spaces),
+                            Launch("g", ("n", "1", "1"), (64, 1, 1), 0, spaces[1:])])
+    assert "size_t evo_launch_f_workspace_bytes(float* A, int n)" in text
+    assert "evo_launch_f(float* A, int n, void* evo_workspace, cudaStream_t evo_stream)" in text
+    assert "evo_stream>>>(A, n, s_parts, t_parts);" in text and "evo_stream>>>(A, n, t_parts);" in text
+    assert text.index("float* const s_parts") < text.index("double* const t_parts") < text.index("<<<")
 
 
 MAIN = r"""
