@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -38,25 +39,29 @@ __all__ = ["Engine", "RunResult", "Setup", "run"]
 SAVE_EVERY = 20.0  # seconds between saved states
 POOL = 8  # proposals per place while the screen acts, at most
 DRAIN = 20.0  # seconds that measurements in flight get at the end, at most
+CLOSING = 1.5  # seconds kept for writing the results
+LADDER = 10.0  # seconds kept for measuring what each gene brings, at most; a tenth of a short budget
 
 
 def run(setup: Setup, options: Options, display: Display, store: RunStore, *, resume: bool = False,
-        stop: threading.Event | None = None, clock: Callable[[], float] = time.monotonic) -> RunResult:
+        stop: threading.Event | None = None, clock: Callable[[], float] = time.monotonic,
+        began: float | None = None) -> RunResult:
     """The whole run. Raises InputError for wrong options or an unusable baseline; everything else that a candidate
-    can do is a verdict. With ``stop`` set (or on SIGINT, SIGTERM) it confirms what there is and ends."""
+    can do is a verdict. With ``stop`` set (or on SIGINT, SIGTERM) it confirms what there is and ends. The budget counts
+    from ``began`` on ``clock``; None: from now."""
     options.check()
     with stop_on_signals(stop or threading.Event()) as event:
-        return Engine(setup, options, display, store, event, clock).run(resume)
+        return Engine(setup, options, display, store, event, clock, began).run(resume)
 
 
 class Engine:
     """One run. Not reusable."""
 
     def __init__(self, setup: Setup, options: Options, display: Display, store: RunStore, stop: threading.Event,
-                 clock: Callable[[], float]) -> None:
+                 clock: Callable[[], float], began: float | None = None) -> None:
         self.setup, self.options, self.display, self.store, self.stop = setup, options, display, store, stop
         self.space, self.evaluator = setup.space, setup.evaluator
-        self.clock, self.began, self.before = clock, clock(), 0.0
+        self.clock, self.began, self.before = clock, clock() if began is None else began, 0.0
         self.memory = Memory(setup.weights)
         self.vocabulary = Vocabulary()
         self.screen = Screen(TreeEnsemble(self.vocabulary, seed=options.seed)) if options.screen else None
@@ -99,10 +104,12 @@ class Engine:
         return self.before + self.clock() - self.began
 
     def reserve(self) -> float:
-        """Seconds kept for the end: a confirmation costs some three gates."""
+        """Seconds kept for the end: a confirmation costs some three gates; the ladder and the files come after it."""
         if self.options.seconds is None:
             return 0.0
-        return min(0.4 * self.options.seconds, max(self.options.reserve * self.options.seconds, 3 * self.gate_seconds))
+        after = min(LADDER, 0.1 * self.options.seconds) + CLOSING
+        return min(0.5 * self.options.seconds,
+                   max(self.options.reserve * self.options.seconds, 3 * self.gate_seconds + after))
 
     def spent(self) -> float:
         """The part 0..1 of the search's budget that is used."""
@@ -380,14 +387,14 @@ class Engine:
         while self.flying and self.clock() < end:
             for e in self.evaluator.collect(0.2):
                 self._absorb(e)
+        if self.flying:  # what comes next must not wait for it
+            self.evaluator.abandon()
 
     def _confirm(self) -> Finish:
-        deadline = None if self.options.seconds is None else self.options.seconds
-        if self.stop.is_set():
-            deadline = self.elapsed()
+        def left() -> float:
+            return math.inf if self.options.seconds is None else self.options.seconds - CLOSING - self.elapsed()
         return confirm_best(self.memory, self.space, self.evaluator, self.store,
-                            count=1 if self.stop.is_set() else self.options.finalists,
-                            late=lambda: deadline is not None and self.elapsed() > deadline,
+                            count=1 if self.stop.is_set() else self.options.finalists, left=left,
                             message=self.display.message)
 
     def _save(self) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from evo.complaint import complaint
 from evo.display import open_display
 from evo.display.bridge import SearchView
-from evo.engine import RunResult, Setup
+from evo.engine import CLOSING, RunResult, Setup
 from evo.engine import run as run_engine
 from evo.problem import Problem, load_problem
 from evo.problem.budget import REMEDY, parse_budget
@@ -39,24 +39,28 @@ from results.units import duration
 from results.units import seconds as spell_seconds
 
 STATIC_SHARED = 49152  # bytes a block may use without opting in, on every NVIDIA device
+LIMIT, SHORTEST_LIMIT = 60.0, 5.0  # seconds, see baseline_limit
+SHORTEST_LADDER = 0.5  # seconds: less measures nothing
 
 
 def run_problem(problem: Problem, options: Options, out: Path, console: Console | None = None) -> bool | None:
     """Runs a search. True: something faster was confirmed; False: nothing was; None: interrupted."""
+    began = time.monotonic()
     options.check()
     console = console or Console(soft_wrap=True, highlight=False)
     base = analyse(problem)
-    with evaluator_for(problem, base, options.seed) as evaluator:
+    with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds)) as evaluator:
         base = replace(base, limits=limits_of(evaluator.device))
         folder = run_folder(out, problem.name)
         with Store.create(folder, describe(problem, options, base), environment(evaluator.device)) as store:
             for line in opening(problem, options, evaluator.device, folder):
                 console.print(line, markup=False)
-            return _search(problem, options, base, evaluator, store, console, resume=False)
+            return _search(problem, options, base, evaluator, store, console, began, resume=False)
 
 
 def resume_run(run: Path, budget: str | None, console: Console | None = None) -> bool | None:
     """Goes on with a run that was interrupted or killed; ``budget`` replaces the one it was given."""
+    began = time.monotonic()
     console = console or Console(soft_wrap=True, highlight=False)
     with Store.open(run) as store:
         if store.status() == "finished" and budget is None:
@@ -70,10 +74,10 @@ def resume_run(run: Path, budget: str | None, console: Console | None = None) ->
         if emit(base, language(problem)).key != kept["baseline"] or problem.text != kept["text"]:
             raise InputError("the problem or its kernel was changed since this run began", file=str(kept["path"]),
                              remedy="start a new run, or restore the files")
-        with evaluator_for(problem, base, options.seed) as evaluator:
+        with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds)) as evaluator:
             base = replace(base, limits=limits_of(evaluator.device))
             console.print(f"Going on with {store.folder} after {duration(store.elapsed())}", markup=False)
-            return _search(problem, options, base, evaluator, store, console, resume=True)
+            return _search(problem, options, base, evaluator, store, console, began, resume=True)
 
 
 def _options(run: Path, kept: dict[str, Any], budget: str | None) -> Options:
@@ -95,11 +99,12 @@ def _options(run: Path, kept: dict[str, Any], budget: str | None) -> Options:
     return replace(options, seconds=more.seconds, evaluations=more.evaluations)
 
 
-def check_problem(problem: Problem, console: Console | None = None) -> GateReport:
-    """The gate alone: compiles, verifies and times the baseline."""
+def check_problem(problem: Problem, console: Console | None = None, limit: float = LIMIT) -> GateReport:
+    """The gate alone: compiles, verifies and times the baseline. ``limit``: seconds for its first two runs at a size.
+    """
     console = console or Console(soft_wrap=True, highlight=False)
     base = analyse(problem)
-    with evaluator_for(problem, base, 0) as evaluator:
+    with evaluator_for(problem, base, 0, limit) as evaluator:
         gate = evaluator.gate()
         console.print(f"{problem.name} on {evaluator.device.name}: the baseline is usable.", markup=False)
         for t in gate.evaluation.timings:
@@ -115,7 +120,8 @@ def check_problem(problem: Problem, console: Console | None = None) -> GateRepor
 
 
 def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
-            console: Console, *, resume: bool) -> bool | None:
+            console: Console, began: float, *, resume: bool) -> bool | None:
+    """``began``: on time.monotonic's clock; the budget counts from there."""
     space = KernelSpace(base, without(problem.veto), language(problem), with_sketches=options.sketches)
     weights = tuple(s.weight for s in problem.workload.tune)
     roof = roofline(base, evaluator.device)
@@ -123,10 +129,13 @@ def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Eval
     display = SearchView(open_display(console), problem.name, options.seconds, options.evaluations,
                          problem.objectives)
     try:
-        result = run_engine(setup, options, display, store, resume=resume)
+        result = run_engine(setup, options, display, store, resume=resume, began=began)
         if result.champion is not None and not result.interrupted:
-            display.message("measuring what each gene brings")
-            late_ladder(space, evaluator, store, result.champion, seconds=_ladder_seconds(options, result))
+            left = ladder_seconds(options, result)
+            if left >= SHORTEST_LADDER:
+                display.message("measuring what each gene brings")
+            if left < SHORTEST_LADDER or not late_ladder(space, evaluator, store, result.champion, seconds=left):
+                display.message("the budget left no time to measure what each gene brings")
     finally:
         display.close()
     for line in closing(store, result, roof):
@@ -134,10 +143,9 @@ def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Eval
     return None if result.interrupted else result.champion is not None
 
 
-def _ladder_seconds(options: Options, result: RunResult) -> float:
-    """What is left of the budget, and a few seconds in any case: an unexplained winner is half a result."""
-    left = 60.0 if options.seconds is None else options.seconds - result.seconds
-    return min(60.0, max(10.0, left))
+def ladder_seconds(options: Options, result: RunResult) -> float:
+    """What is left of the budget for measuring what each gene brings, the time to write the results kept back."""
+    return 60.0 if options.seconds is None else min(60.0, options.seconds - result.seconds - CLOSING)
 
 
 # ------------------------------------------------------------------------------------------------------ parts
@@ -163,8 +171,15 @@ def build_flags(problem: Problem) -> tuple[str, ...]:
     return (*problem.flags, *(f"-I{path}" for path in problem.include))
 
 
-def evaluator_for(problem: Problem, base: Scheduled, seed: int) -> LocalEvaluator:
-    options = EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints)
+def baseline_limit(budget: float | None) -> float:
+    """Seconds that the first two runs of the baseline at a size may take: half the budget, ``LIMIT`` at most, and at
+    least what a cold device needs to start."""
+    return LIMIT if budget is None else min(LIMIT, max(SHORTEST_LIMIT, 0.5 * budget))
+
+
+def evaluator_for(problem: Problem, base: Scheduled, seed: int, limit: float = LIMIT) -> LocalEvaluator:
+    options = EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints,
+                               baseline_limit=limit)
     return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)), options)
 
 

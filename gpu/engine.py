@@ -46,6 +46,7 @@ class Task:
     message: dict[str, Any]
     answer: Callable[[Reply, dict[str, Any]], None]
     retried: bool = False
+    urgent: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -127,7 +128,15 @@ class Engine:
         if self.broken:
             task.answer(("failed", self.broken), {})
             return
+        task.urgent = urgent
         (pool.urgent if urgent else pool.waiting).append(task)
+
+    def abandon(self, pool: Pool) -> None:
+        """Drops what waits and what is being worked on, its children with it; urgent tasks stay."""
+        pool.waiting.clear()
+        for slot in list(pool.slots):
+            if slot.task is not None and not slot.task.urgent:
+                self._drop(slot)
 
     def _run(self) -> None:
         try:
@@ -269,7 +278,5 @@ def result(reply: Reply) -> Any:
     if kind == "input-error":
         raise value
     if kind == "lost":
-        raise InputError(f"the device process was lost while {value.stage}: {value.why}",
-                         remedy="the baseline hangs or crashes there: check guards and shapes, or declare what it "
-                                "assumes of its sizes" if value.stage.startswith("running") else "")
+        raise InputError(f"the device process was lost while {value.stage}: {value.why}")
     raise InputError(str(value).strip().splitlines()[-1])

@@ -21,7 +21,7 @@ from gpu.build import Built
 from gpu.compile_common import BuildOutcome
 from gpu.confirm import Trial
 from gpu.engine import Engine, Loss, Pool, Reply, Task, result
-from gpu.gate import GateResult
+from gpu.gate import RUNNING, GateResult
 from gpu.interface import Confirmation, EvaluatorOptions, GateReport
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Evaluation, Resources, Verdict
@@ -76,7 +76,7 @@ class LocalEvaluator:
         self._builders = Pool("compiler", backend.builders, backend.start_builder)
         self._workers = Pool("device", 0, lambda _: backend.start_worker(), spare=True)
         self._results: queue.SimpleQueue[Evaluation] = queue.SimpleQueue()
-        self._pending = 0
+        self._pending: set[str] = set()  # keys submitted and not collected
         self._setup: Setup | None = None
         self._binaries: dict[str, str] = {}  # binary → the key that had it first
         self._builds: OrderedDict[str, Built] = OrderedDict()  # program key → build
@@ -97,7 +97,11 @@ class LocalEvaluator:
         plain = self._compile(self._baseline, plain=True) if self._backend.check_plain else None
         setup = Setup(self._workload, self._options, built)
         self.device = self._ask({"op": "facts"}, DeviceInfo)
-        report = self._ask({"op": "gate", "setup": setup, "plain": plain}, GateResult)
+        reply, _ = self._wait_for(self._workers, {"op": "gate", "setup": setup, "plain": plain})
+        if reply[0] == "lost" and reply[1].stage.startswith(RUNNING):
+            raise _baseline_lost(self._baseline, reply[1], self._options.baseline_limit)
+        report = result(reply)
+        assert isinstance(report, GateResult)
         times = {t.size: t.median for t in report.timings}
         self._setup = replace(setup, proxies=report.proxies, tolerances=report.tolerances, baseline_seconds=times,
                               best_seconds=times, bandwidth=self.device.bandwidth, deterministic=report.deterministic)
@@ -114,7 +118,7 @@ class LocalEvaluator:
     def submit(self, key: str, program: Program) -> None:
         if self._setup is None:
             raise RuntimeError("gate() comes before submit()")
-        self._pending += 1
+        self._pending.add(key)
         over = limits.over_block_limits(program, self.device)
         if over:
             self._results.put(Evaluation(key, Verdict.OVER_LIMITS, over))
@@ -126,7 +130,7 @@ class LocalEvaluator:
         self._engine.call(lambda: self._engine.add(self._builders, Task({"op": "build", "program": program}, built)))
 
     def pending(self) -> int:
-        return self._pending
+        return len(self._pending)
 
     def collect(self, timeout: float) -> list[Evaluation]:
         found: list[Evaluation] = []
@@ -138,8 +142,19 @@ class LocalEvaluator:
                     found.append(self._results.get_nowait())
         except queue.Empty:
             pass
-        self._pending -= len(found)
-        return found
+        wanted = [e for e in found if e.key in self._pending]
+        self._pending -= {e.key for e in wanted}
+        return wanted
+
+    def abandon(self) -> None:
+        forgotten, self._pending = self._pending, set()
+
+        def drop() -> None:
+            self._engine.abandon(self._builders)
+            self._workers.waiting.clear()  # what is being measured ends by itself, and soon
+            self._binaries = {b: key for b, key in self._binaries.items() if key not in forgotten}
+
+        self._engine.call(drop)
 
     def set_champion(self, key: str, program: Program, median: float) -> None:
         setup = self._ready()
@@ -310,6 +325,18 @@ def _device_failure(key: str, reply: Reply) -> Evaluation:
         verdict = Verdict.TIMED_OUT if loss.hung else Verdict.CRASHED
         return Evaluation(key, verdict, loss.why, device_seconds=loss.seconds)
     return Evaluation(key, Verdict.LAUNCH_FAILURE, str(value).strip().splitlines()[-1], log=str(value))
+
+
+def _baseline_lost(baseline: Program, loss: Loss, limit: float) -> InputError:
+    """One line for a baseline that took its process along: which kernel, where, and what to do about it."""
+    kernel, where = baseline.launches[0].kernel, loss.stage.removeprefix(RUNNING).strip()
+    if loss.hung:
+        return InputError(f"the baseline {kernel} did not end within {limit:g} s {where}",
+                          remedy="it loops for ever or is far too slow there: check its loops, choose a smaller "
+                                 "size, declare what it assumes of its sizes, or allow more time with run --budget or "
+                                 "check --limit")
+    return InputError(f"the baseline {kernel} crashed {where}: {loss.why}",
+                      remedy="check guards and shapes, or declare what it assumes of its sizes")
 
 
 _PLACE = re.compile(r"^(?:error: )?(?P<file>[^\s:()]+)[:(](?P<line>\d+)[:)]", re.MULTILINE)

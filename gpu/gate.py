@@ -8,6 +8,7 @@ chooses the small checks.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +26,9 @@ from gpu.verify import check, tolerances
 
 REPEATS = 5
 PROXY_WORK = {"cuda": 2.0**25, "opencl": 2.0**20}  # bound for gpu.sizes.work of a small check
-NOTHING_YET = 600.0  # seconds for a first baseline run: nothing is known of its time
+PREPARE = 600.0  # seconds for making the data: the host's work, not the baseline's fault
+AFTERWARDS = 30.0  # times what the first two runs took: more than all further ones at that size can take
+RUNNING = "running the baseline"
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,13 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
     times: list[Timing] = []
     check_times: list[Timing] = []
     for index, size in enumerate(workload.tune + workload.check):
-        tell.stage(f"running the baseline at size {size}", NOTHING_YET)
+        tell.stage("preparing", PREPARE)
         bench = Bench(session, workload, size, setup.options.seed)
+        running, limit = f"{RUNNING} at size {size}", setup.options.baseline_limit
+        tell.stage(running, limit)
+        begin = time.monotonic()
         want = _run(bench, setup)
+        tell.stage(running, limit + AFTERWARDS * (time.monotonic() - begin))
         _sound(bench, want, notes)
         if index == 0:
             tolerance = _tolerances(bench, setup)
@@ -177,7 +184,7 @@ def _proxies(session: Session, tell: Tell, setup: Setup, plain: Built | None, no
     for index, size in enumerate(small):
         for kind in kinds if index == full else kinds[:2]:
             proxy = Proxy(size, kind)
-            tell.stage(f"running the baseline at the small size {size}", 60.0)
+            tell.stage(f"{RUNNING} at the small size {size}", setup.options.baseline_limit)
             problem = _unfit(session, setup, plain, proxy)
             if problem:
                 notes.append(f"no check at size {size}, data {kind}: {problem}")

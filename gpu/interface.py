@@ -24,6 +24,7 @@ class EvaluatorOptions:
     cold_cache: bool = True
     cache_dir: str | None = None  # None: the user's cache folder
     hang_seconds: float = 5.0  # a device step gets at least this long before it counts as hung
+    baseline_limit: float = 60.0  # seconds for the first two runs of the baseline at a size, whose time is unknown
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class Evaluator(Protocol):
 
     def collect(self, timeout: float) -> list[Evaluation]:
         """What has finished; waits up to ``timeout`` seconds for the first."""
+        ...
+
+    def abandon(self) -> None:
+        """Forgets what was submitted and not collected: its verdicts never come, and nothing more of it is begun."""
         ...
 
     def set_champion(self, key: str, program: Program, median: float) -> None:

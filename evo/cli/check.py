@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from evo.cli.run import BackEnd, BackEndOption, PathArgument
 
+Limit = Annotated[float, typer.Option("--limit", min=1.0, metavar="SECONDS",
+                                      help="What the first two runs of the baseline at a size may take.")]
+
 
 def add_to(app: typer.Typer) -> None:
     @app.command("check")
-    def check(path: PathArgument, backend: BackEndOption = BackEnd.auto) -> None:
+    def check(path: PathArgument, backend: BackEndOption = BackEnd.auto, limit: Limit = 60.0) -> None:
         """Check a problem: read it, compile the baseline, verify and time it at every size."""
         from evo.backend import choose
         from evo.problem import load_problem
@@ -18,4 +23,4 @@ def add_to(app: typer.Typer) -> None:
         problem = load_problem(path, chosen)
         from evo.start import check_problem
 
-        check_problem(problem)
+        check_problem(problem, limit=limit)

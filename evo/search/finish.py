@@ -55,14 +55,18 @@ def speedup(confirmation: Confirmation, weights: tuple[float, ...]) -> tuple[flo
 
 
 def confirm_best(memory: Memory, space: Space, evaluator: Evaluator, store: Confirmations, *, count: int = 3,
-                 late: Callable[[], bool], message: Callable[[str], None]) -> Finish:
-    """In order until one is accepted with its lower bound over 1. At least one is tried, however late it is."""
+                 left: Callable[[], float], message: Callable[[str], None]) -> Finish:
+    """In order until one is accepted with its lower bound over 1. ``left``: seconds that remain. At least one is tried,
+    however late it is; another one where it can be expected to end in time, after what the last one took."""
+    took = 0.0
     for i, r in enumerate(finalists(memory, count)):
-        if i and late():
+        begin = left()
+        if i and begin < took:
             message("no time left to confirm another finalist")
             break
         message(f"confirming {r.key}")
         c = evaluator.confirm(r.key, space.program(space.express(r.genome)))
+        took = begin - left() if math.isfinite(begin) else 0.0
         store.add_confirmation(r.key, c)
         mean, low = speedup(c, memory.weights)
         if c.accepted and low > 1.0:

@@ -67,6 +67,9 @@ class ReplayEvaluator:
         self._done.clear()
         return out
 
+    def abandon(self) -> None:
+        self._done.clear()
+
     def set_champion(self, key: str, program: Program, median: float) -> None:
         """Recorded times are not interleaved with anything."""
         del key, program, median

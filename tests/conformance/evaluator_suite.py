@@ -130,6 +130,18 @@ class EvaluatorSuite:
         assert found["hang at full size"].verdict == Verdict.TIMED_OUT, found["hang at full size"]
         assert found["good after hang"].verdict == Verdict.OK, found["good after hang"]
 
+    def test_what_is_abandoned_never_comes_back(self, opened: tuple[LocalEvaluator, GateReport]) -> None:
+        """Not even as the twin of a later candidate."""
+        evaluator, _ = opened
+        programs = {f"left {y}": self.make(block=(4, y, 1)) for y in range(1, 9)}
+        for key, candidate in programs.items():
+            evaluator.submit(key, candidate)
+        time.sleep(0.5)
+        evaluator.abandon()
+        assert evaluator.pending() == 0 and evaluator.collect(0.1) == []
+        found = self.run(evaluator, {f"again {key}": p for key, p in programs.items()})
+        assert {e.verdict for e in found.values()} <= {Verdict.OK, Verdict.ABORTED_SLOW}, found
+
     def test_duplicates(self, opened: tuple[LocalEvaluator, GateReport]) -> None:
         """Another text with the same machine code; another block is no duplicate."""
         found = self.run(opened[0], {"twin 1": self.make(block=(4, 64, 1))})

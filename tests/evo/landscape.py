@@ -254,6 +254,9 @@ class FakeEvaluator:
         samples = sorted(true * math.exp(self.random.gauss(0.0, self.noise)) for _ in range(7))
         return Timing("n", tuple(samples), samples[3], samples[1], samples[5])
 
+    def abandon(self) -> None:
+        self.queue.clear()
+
     def set_champion(self, key: str, program: Program, median: float) -> None:
         self.champions.append(key)
 

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -217,6 +218,19 @@ def test_a_run_in_progress_is_read_and_not_resumed(evo: Run, folder: Path, other
     other.wait()
     with Store.open(folder) as store:
         assert store.status() == "interrupted"
+
+
+# ------------------------------------------------------------------------------------------- a baseline without end
+@pytest.mark.parametrize("command", [("check", "--limit", "1"), ("run", "--budget", "2s")])
+def test_a_baseline_that_never_ends(evo: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    shutil.copytree(ROOT / "examples" / "transpose", tmp_path / "transpose")
+    source = tmp_path / "transpose" / "transpose.cu"
+    source.write_text(source.read_text().replace("{\n", "{\n    volatile int go = 1;\n    while (go) { go = 1; }\n", 1))
+    begin = time.monotonic()
+    code, _, err = evo(command[0], "transpose", "--backend", "opencl", *command[1:])
+    assert time.monotonic() - begin < 40.0
+    assert code == 2 and err.count("\n") == 1 and "the baseline transpose did not end within " in err, err
+    assert "at size " in err and "check its loops" in err, err
 
 
 # ---------------------------------------------------------------------------------------------------- write access

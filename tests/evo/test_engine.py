@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from evo import start
 from evo.engine import Engine, RunResult, Setup, run
 from evo.search import persist
 from evo.search.finish import finalists, speedup
@@ -126,7 +127,38 @@ def test_the_same_seed_gives_the_same_history(options: Options) -> None:
 def test_the_seconds_end_the_run_in_time_with_room_for_the_confirmation() -> None:
     result, _, evaluator, _ = play(Options(seconds=40.0, screen=False, finalists=1))
     assert result.reason == "budget spent" and result.champion is not None
-    assert 30 < result.seconds <= 40.5
+    assert 25 < result.seconds <= 40.5
+
+
+def test_another_finalist_is_confirmed_only_where_it_can_end_in_time() -> None:
+    class Doubtful(FakeEvaluator):
+        def confirm(self, key: str, program: Program) -> Confirmation:
+            return replace(super().confirm(key, program), accepted=False)
+    result, store, evaluator, display = play(Options(seconds=12.0, screen=False), evaluator=Doubtful())
+    assert result.champion is None and len(evaluator.confirmed) == 1 and result.seconds <= 12.0
+    assert "no time left to confirm another finalist" in display.messages
+    result, _, evaluator, _ = play(Options(seconds=80.0, screen=False), evaluator=Doubtful())
+    assert len(evaluator.confirmed) == 3 and result.seconds <= 80.0
+
+
+def test_the_budget_counts_from_where_the_caller_says() -> None:
+    evaluator = FakeEvaluator()
+    evaluator.now = 10.0
+    result = run(Setup(Landscape(), evaluator), Options(seconds=40.0, screen=False), Quiet(), MemoryStore(),
+                 clock=evaluator.clock, began=4.0)
+    assert result.seconds <= 40.0 and evaluator.now <= 44.0
+
+
+@pytest.mark.parametrize(("budget", "spent", "ladder"), [(100.0, 90.0, 8.5), (25.0, 24.0, -0.5), (None, 90.0, 60.0),
+                                                         (1000.0, 100.0, 60.0)])
+def test_the_ladder_gets_what_is_left(budget: float | None, spent: float, ladder: float) -> None:
+    result = RunResult(None, None, 1.0, None, 0, {}, spent, False, "")
+    assert start.ladder_seconds(Options(seconds=budget, evaluations=9), result) == ladder
+
+
+@pytest.mark.parametrize(("budget", "limit"), [(None, 60.0), (600.0, 60.0), (30.0, 15.0), (1.0, 5.0)])
+def test_the_baselines_limit_follows_from_the_budget(budget: float | None, limit: float) -> None:
+    assert start.baseline_limit(budget) == limit
 
 
 def test_the_pool_fits_the_evaluators_pace() -> None:

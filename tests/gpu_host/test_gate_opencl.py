@@ -60,8 +60,18 @@ def test_argument_count(options: EvaluatorOptions) -> None:
 
 
 def test_crashing_baseline(options: EvaluatorOptions) -> None:
-    with pytest.raises(InputError, match="lost while running the baseline at size 48x40x32: ended by SIGSEGV"):
+    with pytest.raises(InputError, match="the baseline sgemm crashed at size 48x40x32: ended by SIGSEGV"):
         gate(workload((TUNE,)), program("opencl", prologue="*((volatile GLOBAL int*)0) = 1;"), options)
+
+
+@pytest.mark.parametrize(("where", "size"), [("M == 48", "at size 48x40x32"), ("M < 48", "at the small size ")])
+def test_hanging_baseline(where: str, size: str, options: EvaluatorOptions) -> None:
+    """Refused within the limit, in one line that names the kernel, the size and what to do."""
+    forever = program("opencl", prologue="volatile int go = " + where + "; while (go) {}")
+    begin = time.monotonic()
+    with pytest.raises(InputError, match=f"the baseline sgemm did not end within 2 s {size}.*check its loops"):
+        gate(workload((TUNE,)), forever, replace(options, baseline_limit=2.0))
+    assert time.monotonic() - begin < 30.0
 
 
 def test_limits_before_anything_runs(options: EvaluatorOptions) -> None:
