@@ -28,11 +28,20 @@ NORMAL_DIFFERS = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+GROUPS = [c for c in CASES if c.startswith("cooperative:")]  # their headers take seconds: compiled together
+
+
+@pytest.mark.parametrize("name", [c for c in CASES if c not in GROUPS])
 def test_printed_text_compiles_to_the_same_ptx(name: str) -> None:
     unit = load(name, coordinates=False)
     assert not any(isinstance(n, ir.Coord) for n in walk.walk(unit.kernel.body))
     assert ptx(unit.cuda()) == ptx(unit.cuda_original())
+
+
+def test_cooperative_kernels_compile_to_the_same_ptx() -> None:
+    units = [load(name, coordinates=False) for name in GROUPS]
+    assert len(units) >= 5
+    assert ptx("\n".join(u.cuda() for u in units)) == ptx("\n".join(u.cuda_original() for u in units))
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - COORDINATES_DIFFER))

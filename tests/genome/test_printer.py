@@ -213,6 +213,22 @@ UNPRINTED = {("For", "label"), ("Loop", "label"), ("Opaque", "reads"), ("Opaque"
              ("Opaque", "barrier"), ("OpaqueExpr", "reads"), ("OpaqueExpr", "writes"), ("OpaqueExpr", "reason")}
 
 
+ABSENT = {"init": ir.IntLit(77), "unroll": 5, "type": ir.CType("long long"), "cond": ir.IntLit(77),
+          "update": ir.IntLit(77)}
+
+
+def variants(node: Any, name: str) -> list[Any]:
+    """The node with other values in one field: one, or one for each part of a type."""
+    value = getattr(node, name)
+    if isinstance(value, ir.CType):
+        changes: list[dict[str, Any]] = [{"base": "other"}, {"pointer": value.pointer + 1}, {"const": not value.const},
+                                         {"volatile": not value.volatile}, {"restrict": not value.restrict}]
+        return [replace(node, **{name: replace(value, **c)}) for c in changes
+                if value.pointer or "restrict" not in c]
+    changed = perturbed(node, name)
+    return [] if changed is None else [changed]
+
+
 def perturbed(node: Any, name: str) -> Any:
     """The node with another value in one field; None where the field has no other sensible value."""
     value = getattr(node, name)
@@ -222,8 +238,10 @@ def perturbed(node: Any, name: str) -> Any:
         return replace(node, **{name: not value})
     if isinstance(value, int):
         return replace(node, **{name: value + 1})
-    if isinstance(value, ir.CType):
-        return replace(node, **{name: replace(value, base="other")})
+    if value is None and name in ABSENT:
+        if isinstance(node, ir.Loop) and node.kind != "for" and name == "update":  # a while has no place for it
+            return None
+        return replace(node, **{name: ABSENT[name]})
     if isinstance(value, str):
         options = {"op": {"++": "--", "--": "++", "=": "+=", "-": "+", "!": "~", "*": "-", "&": "-", "~": "-"},
                    "cmp": {"<": "<="}, "kind": {"for": "while", "while": "do", "do": "while"}, "style": {
@@ -249,15 +267,39 @@ def test_every_field_shows_in_the_text(name: str) -> None:
         for f in fields(target):
             if not f.compare:
                 continue
-            changed = perturbed(target, f.name)
-            if changed is None:
-                continue
-            body = walk.rewrite(kernel.body, lambda n, t=target, c=changed: c if n is t else n)
-            assert print_kernel(kernel.with_body(body)) != text, (target, f.name)
-            seen += 1
+            for changed in variants(target, f.name):
+                body = walk.rewrite(kernel.body, lambda n, t=target, c=changed: c if n is t else n)
+                assert print_kernel(kernel.with_body(body)) != text, (target, f.name)
+                seen += 1
     for change in ({"name": "q"}, {"params": kernel.params[1:]}, {"launch_bounds": (64, 3)}, {"extern_c": False}):
         assert print_kernel(replace(kernel, **change)) != text  # type: ignore[arg-type]
     assert seen > 10
+
+
+NOT_LOADED = (ir.Comment, ir.AsyncCopy, ir.AsyncCommit, ir.AsyncWait)  # only lowering makes them
+
+
+def test_the_corpus_has_a_node_for_each_field() -> None:
+    """Each kind of node, each of its fields: some kernel has one whose perturbation is looked at."""
+    wanted = {(k.__name__, f.name) for k in walk.NODES if k not in NOT_LOADED for f in fields(k) if f.compare}
+    wanted -= UNPRINTED | {("Return", "value")}  # kernels return nothing
+    for name in CASES:
+        for node in walk.walk(load(name).kernel.body):
+            for f in fields(node):
+                pair = (type(node).__name__, f.name)
+                if pair in wanted and variants(node, f.name):
+                    wanted.discard(pair)
+    assert not wanted
+
+
+@pytest.mark.parametrize(("node", "name"), [
+    (n, f.name) for n in (ir.Comment("text"), ir.AsyncWait(1), ir.Return(ir.NOWHERE, ir.IntLit(1)), ir.AsyncCopy(
+        ir.Index(ir.Var("s"), (ir.IntLit(0),)), ir.Index(ir.Var("a"), (ir.IntLit(0),)), 16, ir.Var("c")))
+    for f in fields(n) if f.compare])
+def test_fields_of_nodes_that_only_lowering_makes_show(node: Any, name: str) -> None:
+    changed = {"bytes": 8, "pending": 3, "source": ir.Index(ir.Var("b"), (ir.IntLit(0),))}
+    new = replace(node, **{name: changed[name]}) if name in changed else perturbed(node, name)
+    assert print_body((new,)) != print_body((node,))
 
 
 @pytest.mark.parametrize("name", CASES)
