@@ -35,10 +35,14 @@ PURE_FUNCTIONS = frozenset(
 
 
 def build_logical(
-    kernel: ir.Kernel, workload: Workload, launch: Launch, pure: frozenset[str] = frozenset()
+    kernel: ir.Kernel, workload: Workload, launch: Launch, pure: frozenset[str] = frozenset(),
+    file_pointers: frozenset[str] = frozenset(),
 ) -> LogicalKernel:
-    """Analyses a normalised kernel. Never refuses: what stands in the way of mapping transforms is in ``blockers``."""
-    return _Builder(kernel, workload, launch, PURE_FUNCTIONS | pure).build()
+    """Analyses a normalised kernel. Never refuses: what stands in the way of mapping transforms is in ``blockers``.
+
+    ``pure``: helpers that are functions of their arguments alone; ``file_pointers``: variables of the file that are
+    pointers."""
+    return _Builder(kernel, workload, launch, PURE_FUNCTIONS | pure, file_pointers).build()
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,10 @@ class _Scope:
 
 
 class _Builder:
-    def __init__(self, kernel: ir.Kernel, workload: Workload, launch: Launch, pure: frozenset[str]) -> None:
+    def __init__(self, kernel: ir.Kernel, workload: Workload, launch: Launch, pure: frozenset[str],
+                 file_pointers: frozenset[str]) -> None:
         self.kernel, self.workload, self.launch, self.pure = kernel, workload, launch, pure
+        self.file_pointers = file_pointers
         self.pointers = {p.name: p for p in kernel.params if p.type.pointer}
         self.types: dict[str, ir.CType] = {p.name: p.type for p in kernel.params}
         for n in walk(kernel.body):
@@ -355,6 +361,26 @@ class _Builder:
             self.arrays[name] = replace(array, read=read, written=written, role=role)
 
     # --------------------------------------------------------------------------------------- blockers
+    def _hidden_memory(self, e: ir.Index) -> Refusal | None:
+        """Why it is not known which memory an element lies in: nothing says that what is reached through a pointer in
+        memory, in an object or in the file is apart from the arrays that the kernel writes."""
+        base = e.base
+        if not isinstance(base, ir.Var):
+            name = root(base)
+            if any(isinstance(n, ir.Member) for n in walk(base)):
+                return Refusal("pointer-in-object", f"{name or 'an object'} holds the pointer or array that is "
+                               "subscripted: which memory that is, is not known", e.loc)
+            return Refusal("pointer-to-pointer", f"{name or 'a pointer'} leads to further pointers: the memory behind "
+                           "them may be shared between threads and with other arrays", e.loc)
+        if base.name in self.file_pointers:
+            return Refusal("file-pointer", f"{base.name} is a pointer of the file: which memory it leads to, is not "
+                           "known", e.loc)
+        t = self.types.get(base.name)
+        if t is not None and not t.pointer:
+            return Refusal("indexed-object", f"{base.name} of type {t.base} is subscripted: what its operator does, is "
+                           "not known", e.loc)
+        return None
+
     def _is_global(self, target: ir.Expr) -> bool:
         """Whether an assignment's target is neither a parameter nor declared in the kernel."""
         name = root(target)
@@ -388,6 +414,8 @@ class _Builder:
                     block("static-variable", f"{name} outlives a thread", loc)
                 case ir.Opaque(reason=r) | ir.OpaqueExpr(reason=r):
                     block("opaque", f"this is not understood{': ' + r if r else ''}", loc)
+                case ir.Index() if (hidden := self._hidden_memory(n)) is not None:
+                    block(hidden.code, hidden.reason, n.loc)
                 case ir.Return():
                     block("early-return", "a return inside the body could not be turned into a guard", loc)
                 case ir.Call(func=f) if f not in self.pure:

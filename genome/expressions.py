@@ -25,13 +25,20 @@ class ExpressionError(ValueError):
     """The text is no expression of this grammar, names an unknown scalar, or divides by zero."""
 
 
+DEEPEST = 200  # levels of nesting: evaluation recurses
+
+
 @lru_cache(maxsize=4096)
 def parse(text: str) -> ast.expr:
     """The expression's syntax tree (Python ``ast``), checked against the grammar. Raises :class:`ExpressionError`."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as e:
-        raise ExpressionError(f"'{text}' is not an arithmetic expression") from e
+    except (SyntaxError, ValueError) as e:  # ValueError: a null character
+        raise ExpressionError(f"'{_short(text)}' is not an arithmetic expression") from e
+    except (RecursionError, MemoryError) as e:  # what Python's own parser says of deep nesting
+        raise ExpressionError(f"'{_short(text)}' is nested too deeply") from e
+    if _depth(tree) > DEEPEST:
+        raise ExpressionError(f"'{_short(text)}' is nested more than {DEEPEST} levels deep")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS) or node.keywords:
@@ -43,6 +50,19 @@ def parse(text: str) -> ast.expr:
                                    ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context, ast.IfExp)):
             raise ExpressionError(f"'{text}' contains {type(node).__name__}, which is not allowed here")
     return tree
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _depth(tree: ast.expr) -> int:
+    """Levels of the tree, without recursion."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [c for n in level for c in ast.iter_child_nodes(n)]  # type: ignore[misc]
+    return depth
 
 
 def names(text: str) -> set[str]:

@@ -23,14 +23,15 @@ def pure_functions(unit: SourceUnit) -> frozenset[str]:
             params = {p.name for p in f.params}
             locals_ = {n.name for n in walk(f.body) if isinstance(n, ir.Decl) and not n.space} | {
                 n.var for n in walk(f.body) if isinstance(n, ir.For)}
-            ok = all(_allowed(n, params | locals_, pure) for n in walk(f.body))
+            arrays = {n.name for n in walk(f.body) if isinstance(n, ir.Decl) and n.dims and not n.type.pointer}
+            ok = all(_allowed(n, params | locals_, arrays, pure) for n in walk(f.body))
             if ok:
                 pure.add(f.name)
         if len(pure) == before:
             return frozenset(pure)
 
 
-def _allowed(n: object, names: set[str], pure: set[str]) -> bool:
+def _allowed(n: object, names: set[str], arrays: set[str], pure: set[str]) -> bool:
     match n:
         case ir.Var(name=name):
             return name in names
@@ -42,6 +43,10 @@ def _allowed(n: object, names: set[str], pure: set[str]) -> bool:
             return False
         case ir.Opaque(text=text, writes=writes, barrier=barrier):
             return text.strip().startswith("return") and not writes and not barrier
+        case ir.Index(base=base):  # of a local array; a parameter's may be an object that holds a pointer
+            return isinstance(base, ir.Var) and base.name in arrays
+        case ir.Member(arrow=True):
+            return False
         case ir.Un(op=op):
             return op not in ("*", "&")
     return True

@@ -164,7 +164,8 @@ def schedule_kernel(unit: SourceUnit, workload: Workload, launch: Launch, limits
     from genome.purity import pure_functions
 
     kernel = normalise(unit.kernel)
-    logical = build_logical(kernel, workload, launch, pure_functions(unit))
+    pointers = frozenset(d.name for d in unit.declarations if d.type.pointer)
+    logical = build_logical(kernel, workload, launch, pure_functions(unit), pointers)
     schedule = initial_schedule(logical)
     return Scheduled(unit, logical, workload, launch, schedule, schedule, limits or Limits(),
                      tuple(logical.assumptions))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +16,14 @@ from genome import ir, walk
 from genome.errors import InputError, Loc
 from genome.frontend import device_part
 from genome.frontend.coords import recognise
-from genome.frontend.expressions import Context, location
+from genome.frontend.expressions import Context, location, too_deep
 from genome.frontend.loops import label_loops, recognise_loops
 from genome.frontend.read import read_source
 from genome.frontend.source import (
     HEAD,
     Function,
     Source,
+    deepest_line,
     find_kernel,
     first_error,
     function_declarator,
@@ -107,7 +109,21 @@ def load_unit(path: str | Path, kernel: str | None = None, *, defines: Mapping[s
     block when it is fixed; then its literal extents count as ``blockDim``. ``coordinates=False`` leaves
     ``blockIdx.x * blockDim.x + threadIdx.x`` as it is written. Raises :class:`InputError`.
     """
-    source = read_source(path, defines, include)
+    with shallow(path, defines, include):
+        return _load(read_source(path, defines, include), kernel, block, coordinates, line)
+
+
+@contextmanager
+def shallow(path: str | Path, defines: Mapping[str, object], include: Sequence[str]) -> Iterator[None]:
+    """:class:`InputError` with the line instead of Python's own error where a file is nested too deeply."""
+    try:
+        yield
+    except RecursionError:
+        raise too_deep(str(path), deepest_line(read_source(path, defines, include))) from None
+
+
+def _load(source: Source, kernel: str | None, block: tuple[int, int, int] | None, coordinates: bool,
+          line: int | None) -> SourceUnit:
     name, args = split_name(kernel)
     whole = "".join((kernel or "").split())
     if args is not None and any("".join(f.name.split()) == whole for f in kernels_of(source)):
@@ -137,7 +153,11 @@ def list_kernels(path: str | Path, *, defines: Mapping[str, object] = NO_DEFINES
                  include: Sequence[str] = ()) -> list[KernelEntry]:
     """All ``__global__`` functions that a file (not its headers) defines, in order, those that the parser lost too.
     Raises :class:`InputError` where the file cannot be read at all."""
-    source = read_source(path, defines, include)
+    with shallow(path, defines, include):
+        return _entries(read_source(path, defines, include))
+
+
+def _entries(source: Source) -> list[KernelEntry]:
     out: list[KernelEntry] = []
     seen: set[str] = set()
     for f in kernels_of(source):
@@ -232,7 +252,7 @@ def _context(source: Source) -> Context:
                     types.add(text_of(name))
         if n.type not in ("function_definition",):
             stack.extend(n.children)
-    return Context(source.raw, types)
+    return Context(source.raw, types, file=source.file)
 
 
 def _file_scope(source: Source, cx: Context) -> tuple[ir.Decl, ...]:

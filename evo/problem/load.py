@@ -9,7 +9,7 @@ from evo.problem.accept import read_accept, read_objectives, read_search
 from evo.problem.arguments import read_arguments
 from evo.problem.budget import REMEDY, parse_budget
 from evo.problem.guess import problem_file_for
-from evo.problem.launch import read_kernel
+from evo.problem.launch import KernelSection, read_kernel
 from evo.problem.model import Problem
 from evo.problem.sizes import BACKENDS, check_sizes, read_sizes
 from evo.problem.table import Table
@@ -39,6 +39,24 @@ def find_problem_file(path: str | Path) -> Path:
     raise InputError(f"{p} is neither a folder, a .toml problem file nor a .cu source")
 
 
+def with_build_flags(section: KernelSection, assumed: list[str]) -> KernelSection:
+    """The section with the include folders, macros and flags of a ``compile_commands.json`` that names the source;
+    what the problem file says itself comes first. ``assumed`` gets a line when there is one."""
+    from genome.frontend.compile_commands import compiler_flags, find, flags_of
+
+    database = find(section.source)
+    if database is None:
+        return section
+    include, defines = flags_of(section.source, database)
+    given = {f.split("=")[0].lstrip("-") for f in section.flags}
+    flags = tuple(f for f in compiler_flags(section.source, database) if f.split("=")[0].lstrip("-") not in given)
+    new = replace(section, include=tuple(dict.fromkeys((*section.include, *include))),
+                  defines={**defines, **section.defines}, flags=(*section.flags, *flags))
+    if new != section:
+        assumed.append(f"build flags of {database}")
+    return new
+
+
 def load_problem(path: str | Path, backend: str = "cuda", budget: str | None = None) -> Problem:
     """Reads and validates a problem; ``budget`` (command line) replaces the file's. Raises InputError with file,
     line and remedy at the first thing that is wrong."""
@@ -62,6 +80,7 @@ def load_problem(path: str | Path, backend: str = "cuda", budget: str | None = N
     assumed: list[str] = []
     kernel, args, sizes, accept_table = (root.table(n) for n in ("kernel", "args", "sizes", "accept"))
     section = read_kernel(kernel, folder)
+    section = with_build_flags(section, assumed)
     unit = load_unit(section.source, section.launch.kernel, defines=section.defines, include=section.include,
                      block=section.launch.block)
     launch = replace(section.launch, kernel=unit.kernel.name)  # a template's instance has a name of its own

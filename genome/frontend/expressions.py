@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
 from genome import ir
-from genome.errors import Loc
+from genome.errors import InputError, Loc
 from genome.frontend.types import BUILTIN_TYPES, read_type, squeeze, text_of
 
 BUILTINS = {f"{b}.{a}" for b in ("threadIdx", "blockIdx", "blockDim", "gridDim") for a in "xyz"}
@@ -44,7 +45,8 @@ class Context:
     raw: bytes
     types: set[str]
     scopes: list[dict[str, tuple[ir.CType, int]]] = field(default_factory=lambda: [{}])
-    functions: dict[str, bool] = field(default_factory=dict)  # name → takes a reference
+    file: str = ""
+    depth: int = 0  # of the node under conversion
 
     def text(self, node: Node) -> str:
         return self.raw[node.start_byte:node.end_byte].decode("utf-8", "surrogateescape")
@@ -93,10 +95,32 @@ def opaque(node: Node, cx: Context, reason: str, *, pure: bool = False) -> ir.Op
 
 
 def convert(node: Node, cx: Context) -> ir.Expr:
-    """The IR of an expression; never fails: what is not understood becomes an :class:`genome.ir.OpaqueExpr`."""
+    """The IR of an expression: what is not understood becomes an :class:`genome.ir.OpaqueExpr`. Raises
+    :class:`InputError` for one that is nested too deeply."""
     handler = HANDLERS.get(node.type)
-    result = handler(node, cx) if handler else None
+    with deeper(node, cx):
+        result = handler(node, cx) if handler else None
     return opaque(node, cx, node.type) if result is None else result
+
+
+DEEPEST = 200  # levels of expressions or statements in each other: analyses recurse over them
+
+
+@contextmanager
+def deeper(node: Node, cx: Context) -> Iterator[None]:
+    """One level further down. Raises :class:`InputError` with the line where that is too far."""
+    if cx.depth >= DEEPEST:
+        raise too_deep(cx.file, node.start_point[0] + 1)
+    cx.depth += 1
+    try:
+        yield
+    finally:
+        cx.depth -= 1
+
+
+def too_deep(file: str, line: int) -> InputError:
+    return InputError(f"code is nested more than {DEEPEST} levels deep", file=file, line=line,
+                      remedy="give parts of the expression names of their own")
 
 
 def _field(node: Node, name: str, cx: Context) -> ir.Expr | None:

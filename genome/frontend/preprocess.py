@@ -33,6 +33,15 @@ COMMENTS = ("CPP_COMMENT1", "CPP_COMMENT2")
 GLUE = re.compile(r"\+\+|--|&&|\|\||<<|>>|->|//|/\*|[-+*/%&|^<>=!]=|::|##")
 
 
+def decoded(data: bytes) -> str:
+    """Source text: UTF-8, with or without a byte-order mark, else Latin-1 (an accent in an old comment). The compiler
+    gets it in UTF-8; outside of comments and strings both are the same."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 class _Malformed(Exception):
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -77,7 +86,7 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
         left = not self.headers or self.depth or includepath == self.file or path.name in TOOLKIT_HEADERS
         if left or not path.is_file():
             raise OSError("left to the compiler")
-        text = path.read_bytes().decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+        text = decoded(path.read_bytes()).replace("\r\n", "\n")
         self.bytes += len(text)
         if self.bytes > MOST_HEADER_BYTES or "\0" in text:
             raise OSError("left to the compiler")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from genome.errors import InputError
-from genome.frontend.preprocess import expand_file
+from genome.frontend.preprocess import decoded, expand_file
 from genome.frontend.source import Source, parse
 
 SOURCES = (".cu", ".cuh", ".h", ".hpp", ".hh", ".inc", ".cpp")
@@ -33,5 +33,5 @@ def _read(file: str, modified: int, size: int, defines: tuple[tuple[str, object]
         raise InputError(f"cannot be read: {e.strerror or e}", file=file, remedy="name an existing .cu file") from e
     if b"\0" in data:
         raise InputError("this is a binary file", file=file, remedy="name a .cu source file")
-    expanded = expand_file(data.decode("utf-8", "surrogateescape"), file, dict(defines), include)
+    expanded = expand_file(decoded(data), file, dict(defines), include)
     return parse(expanded.text, file, expanded)

@@ -321,6 +321,18 @@ def first_error(node: Node) -> Node | None:
     return None
 
 
+def deepest_line(source: Source) -> int:
+    """The line of the most deeply nested node; no recursion."""
+    depth, line = 0, 1
+    stack = [(source.tree.root_node, 0)]
+    while stack:
+        node, d = stack.pop()
+        if d > depth:
+            depth, line = d, node.start_point[0] + 1
+        stack.extend((c, d + 1) for c in node.children)
+    return source.origin(line)[1]
+
+
 def kernels_of(source: Source) -> list[Function]:
     """The kernels that have a body, in the file's order."""
     return [f for f in functions(source.tree.root_node) if marked(f.node, "__global__")]

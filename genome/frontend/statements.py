@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from genome import ir
-from genome.frontend.expressions import SYNC, Context, convert, identifiers, location, named
+from genome.frontend.expressions import SYNC, Context, convert, deeper, identifiers, location, named
 from genome.frontend.source import hides_statement
 from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
 
@@ -52,7 +52,8 @@ class Converter:
             "compound_statement": self.block, "return_statement": self.leave, "break_statement": self.leave,
             "continue_statement": self.leave, "comment": self.nothing, ";": self.nothing,
         }.get(node.type)
-        result = handler(node) if handler else None
+        with deeper(node, self.cx):
+            result = handler(node) if handler else None
         return (self.opaque(node, node.type),) if result is None else result
 
     def nothing(self, node: Node) -> tuple[ir.Stmt, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -338,3 +339,18 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     (folder / "evo.toml").write_bytes((folder / "evo.toml").read_bytes().replace(b"\n", b"\r\n"))
     with pytest.raises(InputError, match="evo.toml:9: unknown role 'outt'"):
         load_problem(folder)
+
+
+def test_flags_of_compile_commands(tmp_path: Path) -> None:
+    """The build's own folders, macros and flags count where the problem file says nothing else."""
+    folder = problem_folder(tmp_path, ('name = "scale"', 'name = "scale"\nflags = ["-fmad=true"]'))
+    (folder / "inc").mkdir()
+    (folder / "compile_commands.json").write_text(json.dumps([{
+        "directory": str(folder), "file": "scale.cu",
+        "arguments": ["nvcc", "-Iinc", "-DSCALE=3.0f", "-use_fast_math", "-fmad=false", "-c", "scale.cu"]}]))
+    problem = load_problem(folder)
+    assert problem.include == (str(folder / "inc"),) and problem.flags == ("-fmad=true", "-use_fast_math")
+    assert "3.0f" in problem.unit.cuda() and "2.0f" not in problem.unit.cuda()
+    assert any("compile_commands.json" in a for a in problem.assumed)
+    (folder / "evo.toml").write_text((folder / "evo.toml").read_text() + "[kernel.defines]\nSCALE = \"4.0f\"\n")
+    assert "4.0f" in load_problem(folder).unit.cuda()

@@ -174,3 +174,30 @@ def test_polynomials_as_code(p: Poly, text: str) -> None:
     at = {"N": 7, "M": 5, "K": 3}
     assert from_expr(e, Poly.sym) == p
     assert evaluate(print_expr(e), at) == evaluate(text, at)
+
+
+HIDDEN = """\
+struct View { float* data; int n; float4 lanes[4]; };
+struct Cells { float* p; __device__ float& operator[](int i) { return p[i]; } };
+__device__ float* spare;
+__global__ void k(View v, Cells cells, float** rows, const View* views, const float* a, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        STATEMENT;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("statement", "code"), [
+    ("v.data[i / 2] = a[i]", "pointer-in-object"), ("out[i] = v.data[i + 1]", "pointer-in-object"),
+    ("out[i] = views[i].data[0]", "pointer-in-object"), ("out[i] = rows[0][i + 1]", "pointer-to-pointer"),
+    ("rows[i / 2][0] = a[i]", "pointer-to-pointer"), ("*rows[0] = a[i]", "pointer-to-pointer"),
+    ("out[i] = spare[i + 1]", "file-pointer"), ("cells[0] = a[i]", "indexed-object"),
+    ("out[i] = cells[i + 1]", "indexed-object"), ("out[i] = a[i]", ""), ("out[i] = (float)v.n", "")])
+def test_memory_that_nobody_knows(statement: str, code: str) -> None:
+    """Pointers that are read from memory, from structs or from the file may lead anywhere: threads stay as they are."""
+    refusal = scheduled(HIDDEN.replace("STATEMENT", statement),
+                        values={"v": "0", "cells": "0", "n": "N"}).logical.mapping_refusal
+    assert (refusal.code if refusal is not None else "") == code

@@ -10,7 +10,7 @@ import pytest
 from genome import ir, walk
 from genome.errors import InputError
 from genome.frontend.chunks import top_level
-from genome.frontend.compile_commands import find, flags_of
+from genome.frontend.compile_commands import compiler_flags, find, flags_of
 from genome.frontend.coords import literal_block
 from genome.normal import normalise
 from genome.printer.cuda import print_body, print_expr
@@ -159,11 +159,14 @@ def test_flags_of_compile_commands(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     (tmp_path / "build/compile_commands.json").write_text(json.dumps([{
         "directory": str(tmp_path / "build"), "file": "../src/k.cu",
-        "command": "nvcc -I../inc -DN=4 -D FAST -isystem /opt/x -std=c++17 -c ../src/k.cu"}]))
+        "command": "nvcc -I../inc -DN=4 -D FAST -isystem /opt/x -std=c++17 -O3 --use_fast_math -fmad false -Xcompiler "
+                   "-fPIC -c ../src/k.cu"}]))
     database = find(source)
     assert database is not None and not path.exists()
     assert flags_of(source, database) == ((str(tmp_path / "inc"), "/opt/x"), {"N": "4", "FAST": "1"})
+    assert compiler_flags(source, database) == ("-std=c++17", "--use_fast_math", "-fmad=false")
     assert flags_of(tmp_path / "src/other.cu", database) == ((), {})
+    assert compiler_flags(tmp_path / "src/other.cu", database) == ()
     database.write_text("[{")
     with pytest.raises(InputError, match="compile_commands.json: cannot be read"):
         flags_of(source, database)

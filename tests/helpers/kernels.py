@@ -50,7 +50,8 @@ def scheduled(
             arguments.append(Argument(p.name, DTYPES.get(p.type.base, "float32"), shape,
                                       "in" if p.type.const else "inout"))
         else:
-            arguments.append(Argument(p.name, DTYPES[p.type.base], value=(values or {}).get(p.name, p.name)))
+            arguments.append(Argument(p.name, DTYPES.get(p.type.base, "float32"),
+                                      value=(values or {}).get(p.name, p.name)))
     workload = Workload(tuple(arguments), tuple(_size(s) for s in sizes), tuple(_size(s) for s in check),
                         exactness=exactness)
     x, y, z = (*grid, "1", "1")[:3]
