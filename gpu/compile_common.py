@@ -36,6 +36,7 @@ class BuildOutcome:
     log: str = ""
     max_error: float = 0.0
     seconds: float = 0.0  # of device work
+    ready: float = 0.0  # when it was done, on time.monotonic's clock, which is the same in every process
 
 
 class Compiler(Protocol):
@@ -66,7 +67,8 @@ class BuilderRole:
             built = self._compiler.compile(task["program"], not task.get("plain", False))
         except CompileError as e:
             return BuildOutcome(Verdict.COMPILE_ERROR, _first_line(str(e)), log=str(e))
-        return self._judge(built) if task["op"] == "build" else BuildOutcome(Verdict.OK, built=built)
+        outcome = self._judge(built) if task["op"] == "build" else BuildOutcome(Verdict.OK, built=built)
+        return replace(outcome, ready=time.monotonic())
 
     def _adopt(self, setup: Setup) -> None:
         """A new champion changes nothing here; anything else does."""

@@ -23,6 +23,7 @@ from gpu.confirm import Trial
 from gpu.engine import Engine, Loss, Pool, Reply, Task, result
 from gpu.gate import RUNNING, GateResult
 from gpu.interface import Confirmation, EvaluatorOptions, GateReport
+from gpu.ledger import Account
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Evaluation, Resources, Verdict
 from gpu.sanitizer import SanitizerReport
@@ -81,6 +82,7 @@ class LocalEvaluator:
         self._binaries: dict[str, str] = {}  # binary → the key that had it first
         self._builds: OrderedDict[str, Built] = OrderedDict()  # program key → build
         self._medians: dict[str, dict[str, float]] = {}  # candidate key → medians by size
+        self._account = Account()
         self._closed = False
         self._engine = Engine([self._builders, self._workers])
 
@@ -128,6 +130,10 @@ class LocalEvaluator:
             self._built(key, program, reply, facts)
 
         self._engine.call(lambda: self._engine.add(self._builders, Task({"op": "build", "program": program}, built)))
+
+    def account(self) -> Account:
+        """What the device's process has done with its time since the gate; shares come from differences."""
+        return self._account
 
     def pending(self) -> int:
         return len(self._pending)
@@ -281,7 +287,7 @@ class LocalEvaluator:
         def measured(reply: Reply, facts: dict[str, Any]) -> None:
             self._measured(key, built, outcome, reply)
 
-        self._engine.add(self._workers, Task({"op": "measure", "built": built}, measured))
+        self._engine.add(self._workers, Task({"op": "measure", "built": built, "ready": outcome.ready}, measured))
 
     def _measured(self, key: str, built: Built, before: BuildOutcome, reply: Reply) -> None:
         if reply[0] != "done":
@@ -290,6 +296,7 @@ class LocalEvaluator:
                                       device_seconds=failure.device_seconds + before.seconds))
             return
         outcome: Outcome = reply[1]
+        self._account = self._account.plus(outcome.spent)
         if outcome.verdict == Verdict.OK:
             self._medians[key] = {t.size: t.median for t in outcome.timings}
         self._results.put(Evaluation(key, outcome.verdict, outcome.reason, built.resources, outcome.timings,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu.records import Timing, Verdict
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``poisoned``: the process that said so must be replaced."""
+    """``poisoned``: the process that said so must be replaced. ``spent``: seconds by activity, see gpu.ledger."""
 
     verdict: Verdict
     reason: str = ""
@@ -17,3 +17,4 @@ class Outcome:
     max_error: float = 0.0
     seconds: float = 0.0
     poisoned: bool = False
+    spent: dict[str, float] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from gpu.build import Built
 from gpu.child_main import Tell
 from gpu.confirm import confirm
 from gpu.gate import gate
+from gpu.ledger import LOAD, OTHER, PREPARE, STARVED, TIME, VERIFY, WAITED, Ledger
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Verdict
 from gpu.session import DeviceFault, Runner, Session
@@ -57,6 +58,8 @@ class Worker:
         self._benches: dict[str, tuple[Bench, Reference]] = {}
         self._proxies: Proxies | None = None
         self._runners: dict[tuple[str, str], Runner] = {}
+        self._ledger = Ledger()
+        self._idle_since: float | None = None
 
     @property
     def session(self) -> Session:
@@ -66,6 +69,18 @@ class Worker:
         return self._session
 
     def handle(self, task: dict[str, Any]) -> object:
+        now = time.monotonic()
+        if self._idle_since is not None and task["op"] == "measure":
+            waited = max(0.0, now - max(self._idle_since, task["ready"]))
+            self._ledger.add(WAITED, waited)
+            self._ledger.add(STARVED, now - self._idle_since - waited)
+        try:
+            return self._handle(task)
+        finally:
+            if task["op"] != "setup":  # which is no work for the device
+                self._idle_since = time.monotonic()
+
+    def _handle(self, task: dict[str, Any]) -> object:
         op = task["op"]
         if op == "setup":
             self._adopt(task["setup"])
@@ -82,7 +97,9 @@ class Worker:
             exercise(self.session, self._setup, task["built"])
             return None
         if op == "measure":
-            return self._measure(task["built"])
+            with self._ledger.phase(OTHER):
+                outcome = self._measure(task["built"])
+            return replace(outcome, spent=self._ledger.take())
         raise ValueError(f"no such operation: {op}")
 
     def _facts(self) -> DeviceInfo:
@@ -128,12 +145,13 @@ class Worker:
 
     def _measure(self, built: Built) -> Outcome:
         assert self._setup is not None
-        for size in self._setup.workload.tune:
-            self._bench(size)
-        if self._config.proxies_here and self._proxies is None:
-            self._tell.stage("preparing", PREPARE_SECONDS)
-            self._proxies = Proxies(self.session, self._setup)
-            self._proxies.prepare()
+        with self._ledger.phase(PREPARE):
+            for size in self._setup.workload.tune:
+                self._bench(size)
+            if self._config.proxies_here and self._proxies is None:
+                self._tell.stage("preparing", PREPARE_SECONDS)
+                self._proxies = Proxies(self.session, self._setup)
+                self._proxies.prepare()
         begin = time.monotonic()
         try:
             outcome = self._judge(built)
@@ -141,8 +159,9 @@ class Worker:
             verdict = Verdict.CRASHED if e.poisoned else Verdict.LAUNCH_FAILURE
             outcome = Outcome(verdict, str(e), poisoned=e.poisoned)
         if outcome.verdict not in (Verdict.OK, Verdict.ABORTED_SLOW) and not outcome.poisoned:
-            for bench, _ in self._benches.values():
-                bench.repair()
+            with self._ledger.phase(VERIFY):
+                for bench, _ in self._benches.values():
+                    bench.repair()
         return replace(outcome, seconds=time.monotonic() - begin)
 
     def _judge(self, built: Built) -> Outcome:
@@ -150,7 +169,8 @@ class Worker:
         assert setup is not None
         if self._proxies is not None:
             self._tell.stage("small checks", setup.run_limit(runs=2))
-            small = self._proxies.check(built)
+            with self._ledger.phase(VERIFY):
+                small = self._proxies.check(built)
             if small.reason:
                 return Outcome(Verdict.WRONG, small.reason, max_error=small.max_error)
         runs: list[tuple[Size, Bench, Reference, Runner, Check]] = []
@@ -162,8 +182,10 @@ class Worker:
             if over:
                 return Outcome(Verdict.OVER_LIMITS, over)
             self._tell.stage("running", setup.run_limit(size))
-            runner = bench.bind(program)
-            result = check(bench, runner, want, setup.tolerances, 0)
+            with self._ledger.phase(LOAD):
+                runner = bench.bind(program)
+            with self._ledger.phase(VERIFY):
+                result = check(bench, runner, want, setup.tolerances, 0)
             worst = max(worst, result.max_error)
             if result.reason:
                 return Outcome(Verdict.WRONG, result.reason, max_error=result.max_error)
@@ -178,8 +200,9 @@ class Worker:
         for (_, bench, _, runner, result), b in zip(runs, best, strict=True):
             first = result.seconds
             if 0 < HOPELESS * b < first < LOOK_AGAIN:  # loading the code, or a neighbour
-                first = min(first, timing.sample(bench, runner, setup.options),
-                            timing.sample(bench, runner, setup.options))
+                with self._ledger.phase(TIME):
+                    first = min(first, timing.sample(bench, runner, setup.options),
+                                timing.sample(bench, runner, setup.options))
             firsts.append(first)
         weights = sum(size.weight for size, *_ in runs)
         slow = statistics.log_mean([(size.weight, first / b) for (size, *_), first, b in
@@ -192,8 +215,10 @@ class Worker:
         for (size, bench, want, runner, _), first, b in zip(runs, firsts, best, strict=True):
             self._tell.stage("timing", setup.run_limit(size, setup.options.samples) + setup.options.min_time)
             champion = self._champion(bench, built)
-            taken = timing.measure(bench, runner, setup.options, first, b, champion)
-            again = check(bench, runner, want, setup.tolerances, 1)  # evaluator.md C21: wrong only after some calls
+            with self._ledger.phase(TIME):
+                taken = timing.measure(bench, runner, setup.options, first, b, champion)
+            with self._ledger.phase(VERIFY):
+                again = check(bench, runner, want, setup.tolerances, 1)  # evaluator.md C21: wrong only after some calls
             worst = max(worst, again.max_error)
             if again.reason:
                 return Outcome(Verdict.NOT_REPEATABLE, "right first, wrong after the timed launches: " + again.reason,

@@ -86,6 +86,9 @@ class EvaluatorSuite:
             assert len(timing.samples) >= 3 and 0 < timing.low <= timing.median <= timing.high
             assert timing.champion, "interleaved with the baseline"
             assert evaluation.device_seconds > 0 and evaluation.resources.code_bytes > 0
+        spent = opened[0].account()
+        assert spent.candidates == 3 and spent.seconds["verify"] > 0 and spent.seconds["time"] > 0
+        assert 0.0 < spent.verify_share < 1.0 and 0.0 <= spent.idle_share < 1.0
 
     def test_bad_candidates_are_caught(self, opened: tuple[LocalEvaluator, GateReport]) -> None:
         bad = {name: self.make(**changes) for name, (changes, _, _) in BAD.items()}

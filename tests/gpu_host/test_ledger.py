@@ -1,0 +1,44 @@
+"""Where the device's time goes: nested phases, differences, shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.ledger import OTHER, STARVED, TIME, VERIFY, WAITED, Account, Ledger
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_belongs_to_the_innermost_phase() -> None:
+    clock = Clock()
+    ledger = Ledger(clock)
+    clock.now = 5.0  # nobody's
+    with ledger.phase(OTHER):
+        clock.now += 1.0
+        with ledger.phase(TIME):
+            clock.now += 2.0
+            with ledger.phase(VERIFY):
+                clock.now += 4.0
+            clock.now += 8.0
+        with pytest.raises(RuntimeError), ledger.phase(VERIFY):
+            clock.now += 16.0
+            raise RuntimeError
+        clock.now += 32.0
+        assert ledger.take() == {OTHER: 33.0, TIME: 10.0, VERIFY: 20.0}
+        clock.now += 64.0
+    assert ledger.take() == {OTHER: 64.0}
+
+
+def test_shares_come_from_differences() -> None:
+    first = Account().plus({VERIFY: 30.0, TIME: 10.0, OTHER: 1.0})
+    second = first.plus({VERIFY: 2.0, TIME: 6.0, OTHER: 1.0, WAITED: 1.0, STARVED: 10.0})
+    assert (first.verify_share, first.idle_share, first.busy) == (0.75, 0.0, 41.0)
+    between = second.since(first)
+    assert between.candidates == 1
+    assert (between.verify_share, between.idle_share, between.busy) == (0.25, 0.05, 9.0)
+    assert Account().verify_share == Account().idle_share == 0.0
