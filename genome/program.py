@@ -31,6 +31,7 @@ class Launch:
     block: tuple[int, int, int]
     shared_bytes: int = 0  # dynamic shared memory
     workspaces: tuple[Workspace, ...] = ()
+    version: int = 0  # see Program.select
 
     def grid_at(self, scalars: Mapping[str, Number]) -> tuple[int, int, int]:
         values = {**scalars, **block_values(self.block)}
@@ -40,7 +41,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Program:
-    """A translation unit and its launches, in order.
+    """A translation unit and its launches, in order. A dispatch table has several versions of the whole: ``select`` is
+    an expression over the scalars whose value is the version that runs there; "" is no table, and all launches run.
 
     ``language`` is "cuda" or "opencl". ``preconditions`` are expressions over the scalars, or
     ``disjoint(A, B)``, that the launcher must check.
@@ -50,6 +52,18 @@ class Program:
     launches: tuple[Launch, ...]
     language: str = "cuda"
     preconditions: tuple[str, ...] = ()
+    select: str = ""
+
+    def at(self, scalars: Mapping[str, Number]) -> tuple[int, ...]:
+        """Places in ``launches`` of those that run at these scalars."""
+        version = evaluate(self.select, scalars) if self.select else None
+        return tuple(i for i, launch in enumerate(self.launches) if version is None or launch.version == version)
+
+    @property
+    def geometry(self) -> tuple[object, ...]:
+        """All that tells two programs of the same machine code apart."""
+        return self.select, tuple((la.grid, la.block, la.shared_bytes, la.workspaces, la.version)
+                                  for la in self.launches)
 
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
@@ -59,13 +73,13 @@ class Program:
     @property
     def key(self) -> str:
         """Identity of text and launches (not of the binary)."""
-        return hashlib.sha256(repr((self.source, self.launches, self.language)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.source, self.launches, self.language, self.select)).encode()).hexdigest()[:16]
 
 
 def launches_to_json(launches: Sequence[Launch]) -> str:
     """Launches as a JSON list; :func:`launches_from_json` reads it."""
     plain = [asdict(launch) for launch in launches]
-    return json.dumps([{k: v for k, v in d.items() if k != "workspaces" or v} for d in plain])
+    return json.dumps([{k: v for k, v in d.items() if v or k not in ("workspaces", "version")} for d in plain])
 
 
 def launches_from_json(text: str) -> tuple[Launch, ...]:
@@ -75,5 +89,5 @@ def launches_from_json(text: str) -> tuple[Launch, ...]:
         x, y, z = [*(str(g) for g in d["grid"]), "1", "1"][:3]
         a, b, c = [*(int(n) for n in d["block"]), 1, 1][:3]
         out.append(Launch(d["kernel"], (x, y, z), (a, b, c), int(d.get("shared_bytes", 0)),
-                          tuple(Workspace(**w) for w in d.get("workspaces", ()))))
+                          tuple(Workspace(**w) for w in d.get("workspaces", ())), int(d.get("version", 0))))
     return tuple(out)

@@ -14,7 +14,7 @@ from gpu import data, limits
 from gpu.build import Built
 from gpu.compare import root_mean_square
 from gpu.data import Array
-from gpu.session import POISON, Buffer, Runner, Session
+from gpu.session import POISON, Buffer, Call, Runner, Session
 
 
 class Bench:
@@ -68,13 +68,16 @@ class Bench:
 
     def bind(self, built: Built) -> Runner:
         """A runner for the program on this data. Raises :class:`gpu.session.DeviceFault`."""
-        launches = built.program.launches
-        grids = tuple(limits.grid_of(launch, self.scalars) for launch in launches)
+        program = built.program
         arguments: list[Buffer | np.generic] = [
             self.buffers[a.name] if a.is_array else self._values[a.name] for a in self.workload.arguments]
-        own = {w: self._workspace(w) for w in built.program.workspaces}
-        each = [[*arguments, *(own[w] for w in launch.workspaces)] for launch in launches]
-        runner = self.session.runner(self.session.load(built), launches, grids, each)
+        calls, own = [], {}
+        for i in program.at(self.scalars):
+            launch = program.launches[i]
+            own.update({w: self._workspace(w) for w in launch.workspaces})
+            calls.append(Call(launch, built.entries[i], limits.grid_of(launch, self.scalars),
+                              (*arguments, *(own[w] for w in launch.workspaces))))
+        runner = self.session.runner(self.session.load(built), calls)
         runner.keeps = tuple(own.values())
         return runner
 

@@ -22,7 +22,7 @@ def default_folder() -> Path:
 
 def key(program: Program, parts: tuple[str, ...]) -> str:
     """``parts``: everything beside source and launches that the binary depends on (flags, architecture, compiler)."""
-    text = repr((program.source, program.launches, program.language, parts))
+    text = repr((program.source, program.launches, program.language, program.select, parts))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

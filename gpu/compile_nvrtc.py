@@ -148,7 +148,7 @@ class NvrtcCompiler:
             stack_bytes=max(u.stack for u in each), shared_bytes=max(shared),
             constant_bytes=max(u.constant for u in each), code_bytes=elf.code_bytes(binary), occupancy=min(levels))
         digest = hashlib.sha256(elf.behaviour_hash(binary, symbols).encode())
-        digest.update(repr((facts, [(la.grid, la.block, la.shared_bytes) for la in program.launches])).encode())
+        digest.update(repr((facts, program.geometry)).encode())
         return Resources(**{**vars(facts), "compile_seconds": seconds, "binary": digest.hexdigest()[:32]})
 
 

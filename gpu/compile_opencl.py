@@ -89,7 +89,7 @@ def _code_bytes(binary: bytes) -> int:
 def _identity(binary: bytes, program: Program) -> str:
     """Two programs with the same machine code, constants and launches are the same; without an ELF file inside, only
     identical binaries are."""
-    digest = hashlib.sha256(repr([(la.grid, la.block, la.shared_bytes) for la in program.launches]).encode())
+    digest = hashlib.sha256(repr(program.geometry).encode())
     try:
         objects = [elf.behaviour_hash(o) for o in _objects(binary)]
     except elf.NotElf:

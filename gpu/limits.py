@@ -44,7 +44,7 @@ def grid_of(launch: Launch, scalars: Mapping[str, Number]) -> tuple[int, int, in
 def over_grid_limits(program: Program, scalars: Mapping[str, Number], device: DeviceInfo) -> str:
     """Why the grid cannot run at these scalars, or "" (evaluator.md C16: a grid over the limit silently runs nothing).
     """
-    for launch in program.launches:
+    for launch in (program.launches[i] for i in program.at(scalars)):
         grid = grid_of(launch, scalars)
         for axis, extent, limit in zip("xyz", grid, device.max_grid, strict=True):
             if extent < 1:

@@ -40,10 +40,12 @@ class Run:
                 cl.enqueue_copy(queue, buffer, content[argument.name])
             arguments.append(buffer)
         own: dict[Workspace, Any] = {}
-        for w in program.workspaces:  # uninitialised too: what a launch reads, an earlier one must have written
+        launches = [program.launches[i] for i in program.at(scalars)]
+        # Workspaces stay uninitialised too: what a launch reads, an earlier one must have written.
+        for w in {w for launch in launches for w in launch.workspaces}:
             count, dtype = data.workspace(w, scalars)
             own[w] = cl.Buffer(context, cl.mem_flags.READ_WRITE, count * dtype.itemsize)
-        for launch in program.launches:
+        for launch in launches:
             kernel = cl.Kernel(built, launch.kernel)
             local: list[Any] = [cl.LocalMemory(launch.shared_bytes)] if launch.shared_bytes else []
             kernel.set_args(*arguments, *(own[w] for w in launch.workspaces), *local)

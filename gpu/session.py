@@ -5,6 +5,7 @@ Everything above (data, verification, timing, gate) is written once against this
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +43,16 @@ class Runner(Protocol):
     keeps: tuple[Buffer, ...]
 
     def enqueue(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """One launch with all that it is given. ``symbol`` is the kernel's name in the binary."""
+
+    launch: Launch
+    symbol: str
+    grid: tuple[int, int, int]
+    arguments: tuple[Buffer | np.generic, ...]
 
 
 class DeviceFault(Exception):
@@ -107,10 +118,7 @@ class Session(Protocol):
 
     def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison: ...
 
-    def runner(self, loaded: Loaded, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[list[Buffer | np.generic]]) -> Runner:
-        """``grids`` and ``arguments`` are those of each launch."""
-        ...
+    def runner(self, loaded: Loaded, calls: Sequence[Call]) -> Runner: ...
 
     def time(self, runner: Runner, repeat: int = 1) -> float:
         """Device seconds per run, synchronised on both sides."""

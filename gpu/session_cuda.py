@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ from gpu import cubin, support_cuda
 from gpu.build import Built
 from gpu.data import Array
 from gpu.records import DeviceInfo
-from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Comparison, DeviceFault, Runner
+from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
 
 CURTAIN_NS = 40_000  # longer than the host needs to enqueue a few launches
 PINNED_FROM = 1 << 20  # bytes; larger results are kept page-locked: they are uploaded again for each comparison
@@ -116,18 +116,18 @@ class CudaSession:
         self._loaded.move_to_end(key)
         return self._loaded[key]
 
-    def runner(self, loaded: tuple[Built, Any], launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[list[Buffer | np.generic]]) -> CudaRunner:
+    def runner(self, loaded: tuple[Built, Any], calls: Sequence[Call]) -> CudaRunner:
         built, module = loaded
         steps = []
-        for launch, grid, symbol, given in zip(launches, grids, built.entries, arguments, strict=True):
-            values = tuple(_packable(a) for a in given)
-            _match_parameters(built, symbol, launch.kernel, values)
+        for call in calls:
+            values = tuple(_packable(a) for a in call.arguments)
+            _match_parameters(built, call.symbol, call.launch.kernel, values)
             with self._faults():
-                function = module.get_function(symbol)
-                if launch.shared_bytes:
-                    function.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared_bytes)
-            steps.append((function, grid, launch, values))
+                function = module.get_function(call.symbol)
+                if call.launch.shared_bytes:
+                    function.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           call.launch.shared_bytes)
+            steps.append((function, call.grid, call.launch, values))
         return CudaRunner(module, steps)
 
     def time(self, runner: Runner, repeat: int = 1) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,12 +16,11 @@ import numpy as np
 import pyopencl as cl
 
 from genome.errors import InputError
-from genome.program import Launch
 from gpu import opencl
 from gpu.build import Built
 from gpu.compare import compare_arrays
 from gpu.data import Array
-from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Comparison, DeviceFault, Runner
+from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
 
 Shape = tuple[int, ...]
 
@@ -154,20 +153,20 @@ class OpenClSession:
         with self._mapped(buffer, GUARD_BYTES, buffer.nbytes, False) as view:
             return compare_arrays(np.array(view).view(buffer.dtype), want, rtol, atol)
 
-    def runner(self, loaded: cl.Program, launches: tuple[Launch, ...], grids: tuple[tuple[int, int, int], ...],
-               arguments: list[list[Buffer | np.generic]]) -> OpenClRunner:
+    def runner(self, loaded: cl.Program, calls: Sequence[Call]) -> OpenClRunner:
         steps: list[tuple[cl.Kernel, Shape, Shape]] = []
         with faults():
-            for launch, grid, given in zip(launches, grids, arguments, strict=True):
+            for call in calls:
+                launch = call.launch
                 kernel = cl.Kernel(loaded, launch.kernel)
-                values: list[Any] = [a.data if isinstance(a, Buffer) else a for a in given]
+                values: list[Any] = [a.data if isinstance(a, Buffer) else a for a in call.arguments]
                 if launch.shared_bytes:
                     values.append(cl.LocalMemory(launch.shared_bytes))
                 if kernel.num_args != len(values):
                     raise DeviceFault(f"kernel {launch.kernel} has {kernel.num_args} parameters, "
                                       f"{len(values)} arguments were given", poisoned=False)
                 kernel.set_args(*values)
-                steps.append((kernel, tuple(g * b for g, b in zip(grid, launch.block, strict=True)), launch.block))
+                steps.append((kernel, tuple(g * b for g, b in zip(call.grid, launch.block, strict=True)), launch.block))
         return OpenClRunner(self.queue, steps)
 
     def time(self, runner: Runner, repeat: int = 1) -> float:

@@ -59,22 +59,34 @@ def function_name(kernel: str) -> str:
 
 
 def header(parameters: Sequence[Parameter], launches: Sequence[Launch], preconditions: Sequence[str] = (),
-           include: str = "best.cu") -> str:
-    """Text of ``launch.cuh``. Scalars of the problem that no parameter carries become parameters of the function, after
+           include: str = "best.cu", select: str = "", name: str = "") -> str:
+    """Text of ``launch.cuh``. ``select`` is a dispatch table's (:class:`genome.program.Program`); ``name`` the
+    function's, the first kernel's where it is empty.
+
+    Scalars of the problem that no parameter carries become parameters of the function, after
     the kernel's own. Raises InputError when an expression or a name cannot be put into C++."""
     taken = {p.name for p in parameters}
     if taken & _KEYWORDS:
         raise InputError(f"a parameter is called {min(taken & _KEYWORDS)}, which the launcher uses",
                          remedy="rename it in the kernel")
-    known, extra = _scalars(parameters, launches, preconditions)
+    known, extra = _scalars(parameters, launches, (*preconditions, select) if select else preconditions)
     arguments = [f"{p.type} {p.name}" for p in parameters] + [f"long long {n}" for n in extra]
-    name = function_name(launches[0].kernel)
+    name = function_name(name or launches[0].kernel)
     checks = [f"    if (!({_condition(p, parameters, known)})) return cudaErrorInvalidValue;  // {p}"
               for p in preconditions]
-    body = [line for i, launch in enumerate(launches) for line in _launch(i, launch, parameters, known)]
-    launched = workspaces(launches)
-    parts, own = (_workspace(name, launched, arguments, known) if launched else ("", []))
-    if launched:
+    numbers = sorted({launch.version for launch in launches}) if select else [launches[0].version]
+    body, sizes = [], []
+    for v in numbers:
+        some = [(i, launch) for i, launch in enumerate(launches) if launch.version == v or not select]
+        own = workspaces([launch for _, launch in some])
+        lines = [*_pointers(own, known), *(x for i, launch in some for x in _launch(i, launch, parameters, known))]
+        body += _when(v, lines) if select else lines
+        sizes += _when(v, _sizes(own, known)) if select else _sizes(own, known)
+    version = [f"    const long long evo_version = {cxx.expression(select, known)[0]};"] if select else []
+    body = version + body
+    companion = ""
+    if workspaces(launches):
+        companion = _companion(name, arguments, version + sizes)
         arguments.append("void* evo_workspace")
     needs = "\n".join(f"//   {p}" for p in preconditions) or "//   none"
     return f"""\
@@ -98,8 +110,8 @@ def header(parameters: Sequence[Parameter], launches: Sequence[Launch], precondi
 #define EVO_DETAIL
 {cxx.HELPERS}#endif
 
-{parts}inline cudaError_t {name}({", ".join([*arguments, "cudaStream_t evo_stream"])}) {{
-{chr(10).join(checks + own + body)}
+{companion}inline cudaError_t {name}({", ".join([*arguments, "cudaStream_t evo_stream"])}) {{
+{chr(10).join(checks + body)}
     return cudaSuccess;
 }}
 """
@@ -139,27 +151,42 @@ def workspaces(launches: Sequence[Launch]) -> tuple[Workspace, ...]:
     return tuple({w.name: w for launch in launches for w in launch.workspaces}.values())
 
 
-def _workspace(name: str, own: Sequence[Workspace], arguments: Sequence[str],
-               known: Mapping[str, tuple[str, bool]]) -> tuple[str, list[str]]:
-    """The function that tells how large the workspace must be, and the pointers into it."""
-    sizes, pointers = [], []
+def _when(version: int, lines: Sequence[str]) -> list[str]:
+    return [f"    if (evo_version == {version}) {{", *(f"    {line}" for line in lines), "    }"] if lines else []
+
+
+def _bytes(w: Workspace, known: Mapping[str, tuple[str, bool]]) -> str:
+    count, whole = cxx.expression(w.elements, known)
+    n = count if whole else f"static_cast<long long>({count})"
+    return f"(static_cast<size_t>({n}) * sizeof({w.type}) + 255) / 256 * 256"
+
+
+def _sizes(own: Sequence[Workspace], known: Mapping[str, tuple[str, bool]]) -> list[str]:
+    return [f"    evo_bytes += {_bytes(w, known)};" for w in own]
+
+
+def _pointers(own: Sequence[Workspace], known: Mapping[str, tuple[str, bool]]) -> list[str]:
+    """The workspaces, one behind the other."""
+    out = ["    char* evo_at = static_cast<char*>(evo_workspace);"] if own else []
     for i, w in enumerate(own):
-        count, whole = cxx.expression(w.elements, known)
-        n = count if whole else f"static_cast<long long>({count})"
-        sizes.append(f"    evo_bytes += (static_cast<size_t>({n}) * sizeof({w.type}) + 255) / 256 * 256;")
-        pointers.append(f"    {w.type}* const {w.name} = reinterpret_cast<{w.type}*>(evo_at);")
+        out.append(f"    {w.type}* const {w.name} = reinterpret_cast<{w.type}*>(evo_at);")
         if i + 1 < len(own):
-            pointers.append(f"    evo_at += (static_cast<size_t>({n}) * sizeof({w.type}) + 255) / 256 * 256;")
-    text = f"""\
+            out.append(f"    evo_at += {_bytes(w, known)};")
+    return out
+
+
+def _companion(name: str, arguments: Sequence[str], sizes: Sequence[str]) -> str:
+    """The function that tells how large the workspace must be."""
+    return f"""\
 // Bytes of device memory that evo_workspace must point to (aligned as cudaMalloc does); its content means nothing.
 inline size_t {name}_workspace_bytes({", ".join(arguments)}) {{
+    {" ".join(f"static_cast<void>({a.split()[-1].lstrip('*')});" for a in arguments)}
     size_t evo_bytes = 0;
 {chr(10).join(sizes)}
     return evo_bytes;
 }}
 
 """
-    return text, ["    char* evo_at = static_cast<char*>(evo_workspace);", *pointers]
 
 
 def _condition(text: str, parameters: Sequence[Parameter], known: Mapping[str, tuple[str, bool]]) -> str:

@@ -180,3 +180,16 @@ def test_floats_in_cxx() -> None:
         "(alpha / static_cast<double>(2LL))", False)
     with pytest.raises(InputError, match="uses beta"):
         cxx.expression("beta", {})
+
+
+def test_a_table_chooses_by_the_scalars() -> None:
+    space = (Workspace("s_parts", "float", "n*4"),)
+    text = launcher.header([Parameter("float*", "A", "n"), Parameter("int", "n")],
+                           [Launch("f", ("n", "1", "1"), (32, 1, 1), version=0),
+                            Launch("g", ("n", "1", "4"), (64, 1, 1), 0, space, version=1),
+                            Launch("h", ("n", "1", "1"), (64, 1, 1), 0, space, version=1)],
+                           select="0 if max(1.0*n/64, 64.0/n) <= max(1.0*n/4096, 4096.0/n) else 1", name="k")
+    assert "evo_launch_k(float* A, int n, void* evo_workspace, cudaStream_t evo_stream)" in text
+    first, second = text.index("if (evo_version == 0)"), text.rindex("if (evo_version == 1)")
+    assert first < text.index("f<<<") < second < text.index("g<<<") < text.index("h<<<")
+    assert text.index("evo_launch_k_workspace_bytes") < text.index("const long long evo_version")
