@@ -18,6 +18,9 @@ from genome.scheduled import Scheduled, initial_schedule
 from genome.split import preconditions as split_preconditions
 from genome.split import sums_schedule
 
+# OpenCL C has no dynamic shared memory inside a kernel: its arrays are static at any size.
+STATIC_SHARED = {"cuda": STATIC_BYTES, "opencl": 2**31}
+
 
 class Transform(Protocol):
     """What expression needs of a mutator (see mutators.base.Mutator)."""
@@ -71,8 +74,7 @@ def emit(state: Scheduled, language: str = "cuda") -> Program:
     if not state.edited:
         source = state.unit.cuda_original() if language == "cuda" else state.unit.opencl(state.unit.kernel)
         return Program(source, (state.launch,), language)
-    # OpenCL C has no dynamic shared memory inside a kernel: its arrays are static at any size.
-    kernels, launches = zip(*lowered(state, STATIC_BYTES if language == "cuda" else 2**31), strict=True)
+    kernels, launches = zip(*lowered(state, STATIC_SHARED[language]), strict=True)
     source = state.unit.cuda(*kernels) if language == "cuda" else state.unit.opencl(*kernels)
     preconditions = state.preconditions
     if state.schedule.swizzle:  # block numbers are counted in int
