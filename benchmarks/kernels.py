@@ -23,6 +23,7 @@ from rich.console import Console
 
 from benchmarks import _references
 from evo.backend import choose
+from evo.dispatch import run_dispatch
 from evo.problem import load_problem
 from evo.search.options import Options
 from evo.start import run_problem
@@ -40,7 +41,8 @@ def one_run(name: str, seed: int, args: argparse.Namespace, backend: str, out: P
                       agents=args.agents)
     folder = out / f"{name}-{seed}"
     folder.mkdir(parents=True)
-    run_problem(problem, options, folder, Console(file=io.StringIO()))
+    run = run_dispatch if problem.dispatch else run_problem
+    run(problem, options, folder, Console(file=io.StringIO()))
     with Store.open(latest_run(folder)) as store:
         champion = store.champion()
         confirmed = store.confirmation(champion.key) if champion is not None else None
@@ -49,6 +51,7 @@ def one_run(name: str, seed: int, args: argparse.Namespace, backend: str, out: P
             "kernel": name, "seed": seed, "candidates": len(store.evaluations()) - 1, "seconds": store.elapsed(),
             "verdicts": {v.value: n for v, n in store.verdict_counts().items()},
             "sizes": [dict(s.values) for s in (*problem.workload.tune, *problem.workload.check)],
+            "tune": len(problem.workload.tune),
             "confirmed": confirmed is not None and confirmed.accepted,
         }
         if confirmed is not None and champion is not None:
@@ -80,7 +83,20 @@ def summary(records: list[dict[str, Any]], references: dict[str, list[dict[str, 
                     text += (f"  | {ref['name']} {ref['seconds'] * 1e3:.4f} ms, ratio "
                              f"{ref['seconds'] / statistics.median(best):.3f} (worst {ref['seconds'] / max(best):.3f})")
             lines.append(text)
+        lines += _mean(name, runs, references.get(name, []))
     return lines
+
+
+def _mean(name: str, runs: list[dict[str, Any]], references: list[dict[str, Any]]) -> list[str]:
+    """Geometric mean of the ratios over the tune sizes, where there are several."""
+    count = runs[0].get("tune", 1)
+    known = {str(r["size"]): r["seconds"] for r in references}
+    sizes = runs[0]["sizes"][:count]
+    if count < 2 or any(str(s) not in known for s in sizes):
+        return []
+    ratios = [known[str(s)] / statistics.median(r["best"][i] for r in runs) for i, s in enumerate(sizes)]
+    return [f"{name:<18} geometric mean of the ratios over {count} sizes: {statistics.geometric_mean(ratios):.3f}, "
+            f"worst {min(ratios):.3f}"]
 
 
 def main() -> int:

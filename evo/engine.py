@@ -20,10 +20,12 @@ from evo.search.finish import Finish, confirm_best
 from evo.search.interrupt import stop_on_signals
 from evo.search.memory import BASELINE, Memory, Record
 from evo.search.options import Options
+from evo.search.policy import Trace
 from evo.search.reward import Step, lineage_shares, potential
 from evo.search.setup import Display, RunResult, RunStore, Setup
 from evo.search.space import Expression
 from evo.search.strategies import Strategy, strategies
+from evo.search.variation import Draft
 from genome.errors import InputError, Refusal
 from genome.gene import Gene
 from genome.program import Program, launches_to_json
@@ -181,6 +183,7 @@ class Engine:
 
     def _search(self) -> str:
         """Until the budget is spent, the user stops it, or nothing new can be proposed; the reason is returned."""
+        self._seed()
         while True:
             if self.stop.is_set():
                 return "interrupted"
@@ -198,6 +201,15 @@ class Engine:
             if self.clock() - self.saved > SAVE_EVERY:
                 self._save()
             self._show()
+
+    def _seed(self) -> None:
+        """Puts the given genomes before the agents' own proposals, each into the hands of one agent in turn."""
+        for i, genome in enumerate(self.setup.seeds):
+            expression = self.space.express(genome)
+            if expression.genome and expression.key not in self.memory.genomes:
+                agent = self.arena.agents[i % len(self.arena.agents)]
+                draft = Draft(expression.genome, (BASELINE,), "seed", Trace())
+                self.backlog.append((Proposal(agent.name, draft, expression, BASELINE), Choice(0)))
 
     def _fill(self) -> None:
         """Keeps the evaluator's queue full; plans at most one batch, so that verdicts are not left waiting."""

@@ -26,6 +26,7 @@ from evo.version import VERSION
 from genome.counts import compulsory_bytes, flops
 from genome.errors import InputError, Refusal
 from genome.express import emit
+from genome.gene import Genome
 from genome.scheduled import Limits, Scheduled, schedule_kernel
 from gpu.evaluator import LocalEvaluator, open_evaluator
 from gpu.interface import Evaluator, EvaluatorOptions, GateReport
@@ -55,7 +56,7 @@ def run_problem(problem: Problem, options: Options, out: Path, console: Console 
         with Store.create(folder, describe(problem, options, base), environment(evaluator.device)) as store:
             for line in opening(problem, options, evaluator.device, folder):
                 console.print(line, markup=False)
-            return _search(problem, options, base, evaluator, store, console, began, resume=False)
+            return search(problem, options, base, evaluator, store, console, began, resume=False)
 
 
 def resume_run(run: Path, budget: str | None, console: Console | None = None) -> bool | None:
@@ -65,22 +66,31 @@ def resume_run(run: Path, budget: str | None, console: Console | None = None) ->
     with Store.open(run) as store:
         if store.status() == "finished" and budget is None:
             raise InputError(f"{run} is finished", remedy="give it more with --budget, for example --budget 10m")
+        if store.problem.get("dispatch"):
+            from evo.dispatch import resume_dispatch  # which builds on this module
+
+            return resume_dispatch(store, budget, console)
         if store.status() == "running":  # said again, and for certain, when the run is taken over
             raise InputError(f"{run} is in progress in another process", remedy="wait for it or stop it first")
         kept = store.problem
-        options = _options(run, kept, budget)
+        options = stored_options(run, kept, budget)
         problem = load_problem(kept["path"], kept["backend"])
         base = analyse(problem)
-        if emit(base, language(problem)).key != kept["baseline"] or problem.text != kept["text"]:
-            raise InputError("the problem or its kernel was changed since this run began", file=str(kept["path"]),
-                             remedy="start a new run, or restore the files")
+        check_unchanged(problem, base, kept)
         with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds)) as evaluator:
             base = replace(base, limits=limits_of(evaluator.device))
             console.print(f"Going on with {store.folder} after {duration(store.elapsed())}", markup=False)
-            return _search(problem, options, base, evaluator, store, console, began, resume=True)
+            return search(problem, options, base, evaluator, store, console, began, resume=True)
 
 
-def _options(run: Path, kept: dict[str, Any], budget: str | None) -> Options:
+def check_unchanged(problem: Problem, base: Scheduled, kept: dict[str, Any]) -> None:
+    """Raises InputError where the files are not those that the run began with."""
+    if emit(base, language(problem)).key != kept["baseline"] or problem.text != kept["text"]:
+        raise InputError("the problem or its kernel was changed since this run began", file=str(kept["path"]),
+                         remedy="start a new run, or restore the files")
+
+
+def stored_options(run: Path, kept: dict[str, Any], budget: str | None) -> Options:
     """The options of a stored run, with another budget where one is given."""
     if not {"path", "backend", "options", "baseline", "text"} <= kept.keys():
         raise InputError(f"{run} cannot be resumed: it does not say what problem it is of",
@@ -119,13 +129,14 @@ def check_problem(problem: Problem, console: Console | None = None, limit: float
         return gate
 
 
-def _search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
-            console: Console, began: float, *, resume: bool) -> bool | None:
+def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
+            console: Console, began: float, *, resume: bool, seeds: tuple[Genome, ...] = ()) -> bool | None:
     """``began``: on time.monotonic's clock; the budget counts from there."""
     space = KernelSpace(base, without(problem.veto), language(problem), with_sketches=options.sketches)
     weights = tuple(s.weight for s in problem.workload.tune)
     roof = roofline(base, evaluator.device)
-    setup = Setup(space, evaluator, weights, problem.objectives, limit_seconds=(roof.floor or (0.0, ""))[0])
+    setup = Setup(space, evaluator, weights, problem.objectives, limit_seconds=(roof.floor or (0.0, ""))[0],
+                  seeds=seeds)
     display = SearchView(open_display(console), problem.name, options.seconds, options.evaluations,
                          problem.objectives)
     try:
@@ -178,9 +189,13 @@ def baseline_limit(budget: float | None) -> float:
 
 
 def evaluator_for(problem: Problem, base: Scheduled, seed: int, limit: float = LIMIT) -> LocalEvaluator:
-    options = EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints,
-                               baseline_limit=limit)
-    return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)), options)
+    return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)),
+                          evaluator_options(problem, seed, limit))
+
+
+def evaluator_options(problem: Problem, seed: int, limit: float) -> EvaluatorOptions:
+    return EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints,
+                            baseline_limit=limit)
 
 
 def limits_of(device: DeviceInfo) -> Limits:

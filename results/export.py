@@ -36,7 +36,8 @@ def export(store: Store, key: str, folder: Path | str, parameters: Sequence[Para
              "launch.json": json.dumps(description(store, chosen, parameters or ()), indent=2) + "\n",
              "genome.json": json.dumps(genome(store, chosen), indent=2) + "\n"}
     if parameters and launches:
-        texts["launch.cuh"] = launcher.header(parameters, launches, chosen.preconditions)
+        texts["launch.cuh"] = launcher.header(parameters, launches, chosen.preconditions, select=chosen.select,
+                                              name=_kernel_name(store) if len(launches) > 1 else "")
     if chosen.source_opencl:
         texts["best.cl"] = chosen.source_opencl
     objectives, constraints = pareto.asked(store)
@@ -49,6 +50,11 @@ def export(store: Store, key: str, folder: Path | str, parameters: Sequence[Para
     except OSError as e:
         raise InputError(f"cannot write {folder}: {e.strerror or e}", remedy="choose a writable folder") from e
     return [folder / name for name in texts]
+
+
+def _kernel_name(store: Store) -> str:
+    kernel = store.problem.get("kernel", "")
+    return str(kernel.get("name", "") if isinstance(kernel, dict) else kernel)
 
 
 def launches_of(c: Candidate) -> tuple[Launch, ...]:
@@ -74,6 +80,7 @@ def description(store: Store, c: Candidate, parameters: Sequence[Parameter] = ()
         "candidate": c.key,
         "kernel": launches[0].kernel if launches else table.get("name", kernel),
         "launches": json.loads(c.launches or "[]"),
+        **({"select": c.select} if c.select else {}),
         "parameters": [{"type": p.type, "name": p.name, "shape": p.shape, "value": p.value} for p in parameters],
         "preconditions": list(c.preconditions),
         "flags": list(table.get("flags") or store.problem.get("flags") or []),

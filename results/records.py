@@ -23,6 +23,7 @@ class Candidate:
     explored: bool = False  # chosen by the random share, not by the screen
     preconditions: tuple[str, ...] = ()
     source: str = ""  # always the CUDA text
-    launches: str = ""  # JSON: [{kernel, grid, block, shared_bytes}]
+    launches: str = ""  # JSON, see genome.program.launches_to_json
     seconds: float = 0.0  # since the run began, when proposed
     source_opencl: str = ""  # what ran, where the back end was OpenCL
+    select: str = ""  # of a dispatch table: see genome.program.Program

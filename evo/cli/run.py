@@ -45,6 +45,8 @@ def add_to(app: typer.Typer) -> None:
                                                    show_default=False)] = None,
         sketches: Annotated[bool, typer.Option("--sketches/--no-sketches", help="Let agents try whole skeletons of "
                                                                                 "genes.")] = True,
+        dispatch: Annotated[bool, typer.Option("--dispatch", help="Search for each tune size by itself, and end in one "
+                                                                  "dispatch table.")] = False,
         out: Out = Path("."),
         require: Annotated[bool, typer.Option("--require", help="Exit with code 1 when nothing faster was "
                                                                 "found.")] = False,
@@ -59,6 +61,11 @@ def add_to(app: typer.Typer) -> None:
         more = {} if agents is None else {"agents": agents}
         options = Options(seed=seed, seconds=problem.budget_seconds, evaluations=problem.budget_evaluations,
                           policy=policy.value, screen=screen, sketches=sketches, **more)
+        if dispatch or problem.dispatch:
+            from evo.dispatch import run_dispatch
+
+            _leave(run_dispatch(problem, options, out), require)
+            return
         from evo.start import run_problem  # after the problem is read: it loads every part of the search
 
         _leave(run_problem(problem, options, out), require)

@@ -117,7 +117,7 @@ def read_objectives(t: Table, assumed: list[str]) -> tuple[tuple[str, ...], tupl
 
 def read_search(t: Table, override: str | None, assumed: list[str]) -> tuple[Budget, tuple[str, ...]]:
     """Budget (``override`` is the command line's) and the mutators that are not to be used."""
-    t.only("budget", "veto")
+    t.only("budget", "veto", "dispatch")
     budget = DEFAULT
     if "budget" in t:
         value = t.values["budget"]

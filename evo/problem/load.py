@@ -91,6 +91,11 @@ def load_problem(path: str | Path, backend: str = "cuda", budget: str | None = N
                         accept.exactness, accept.tolerance, accept.reference, str(folder.resolve()))
     check_sizes(tune + check, workload, launch, args, kernel, accept_table)
     objectives, constraints = read_objectives(root.table("objectives"), assumed)
-    spent, veto = read_search(root.table("search"), budget, assumed)
+    search = root.table("search")
+    spent, veto = read_search(search, budget, assumed)
+    dispatch = search.flag("dispatch", False)
+    if dispatch and len(tune) < 2:
+        search.fail("a dispatch table needs several tune sizes", "dispatch", remedy="give them in [sizes] tune")
     return Problem(section.launch.kernel.split("<")[0].strip(), unit, workload, launch, backend, section.flags,
-                   section.include, objectives, constraints, spent, veto, tuple(assumed), file.resolve(), text)
+                   section.include, objectives, constraints, spent, veto, dispatch, tuple(assumed), file.resolve(),
+                   text)

@@ -30,6 +30,7 @@ class Problem:
     constraints: tuple[str, ...] = ()
     budget: Budget = DEFAULT
     veto: tuple[str, ...] = ()
+    dispatch: bool = False  # a search for each tune size, and one dispatch table
     assumed: tuple[str, ...] = ()
     path: Path = Path("evo.toml")
     text: str = ""

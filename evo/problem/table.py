@@ -132,6 +132,12 @@ class Table:
                 self.fail(f"'{self.title(key, n)}' must be a non-empty string, not {_kind(item)}", key, n)
         return tuple(value)
 
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            self.fail(f"'{self.title(key)}' must be true or false, not {_kind(value)}", key)
+        return value
+
     def integer(self, key: str, default: int, low: int = 0) -> int:
         value = self.values.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int):

@@ -9,6 +9,7 @@ from evo.search.reward import Reward, Weights, reward
 from evo.search.snapshot import Snapshot
 from evo.search.space import Space
 from evo.search.strategies import Strategy
+from genome.gene import Genome
 from gpu.interface import Confirmation, Evaluator
 from gpu.records import Evaluation, Verdict
 from results.records import Candidate
@@ -59,6 +60,7 @@ class Setup:
     reward_weights: Weights = field(default_factory=Weights)
     strategies: tuple[Strategy, ...] = ()  # empty: the named ones
     limit_seconds: float = 0.0
+    seeds: tuple[Genome, ...] = ()  # measured first: what paid elsewhere
 
 
 @dataclass(frozen=True)
