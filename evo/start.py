@@ -24,6 +24,7 @@ from evo.search.options import Options
 from evo.space import KernelSpace
 from evo.version import VERSION
 from genome.counts import compulsory_bytes, flops
+from genome.double import in_double
 from genome.errors import InputError, Refusal
 from genome.express import emit
 from genome.gene import Genome
@@ -190,7 +191,8 @@ def baseline_limit(budget: float | None) -> float:
 
 def evaluator_for(problem: Problem, base: Scheduled, seed: int, limit: float = LIMIT) -> LocalEvaluator:
     return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)),
-                          evaluator_options(problem, seed, limit))
+                          evaluator_options(problem, seed, limit),
+                          in_double(problem.unit, problem.launch, language(problem)))
 
 
 def evaluator_options(problem: Problem, seed: int, limit: float) -> EvaluatorOptions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,17 +15,20 @@ from gpu import data, limits
 from gpu.build import Built
 from gpu.compare import root_mean_square
 from gpu.data import Array
-from gpu.session import POISON, Buffer, Call, Runner, Session
+from gpu.session import GUARD, POISON, Buffer, Call, Runner, Session
+from gpu.truth import error
 
 
 class Bench:
     """Owns the device buffers of all array arguments until :meth:`free`."""
 
     def __init__(self, session: Session, workload: Workload, size: Size, seed: int,
-                 distribution: str = "given") -> None:
+                 distribution: str = "given", initial: Mapping[str, Array] | None = None) -> None:
+        """``initial`` replaces the data that ``seed`` and ``distribution`` give, converted to the workload's types."""
         self.session, self.workload, self.size, self.distribution = session, workload, size, distribution
         self.scalars = workload.scalars(size)
-        self.initial = data.host_arrays(workload, size, seed, distribution)
+        self.initial = (data.host_arrays(workload, size, seed, distribution) if initial is None else
+                        {n: a.astype(data.dtype_of(workload.argument(n))) for n, a in initial.items()})
         self._values = data.scalar_arguments(workload, self.scalars)
         self.buffers: dict[str, Buffer] = {}
         for argument in workload.arguments:
@@ -38,10 +42,9 @@ class Bench:
 
     def repair(self) -> None:
         """Puts back all that a misbehaving kernel may have overwritten."""
-        for buffer in self.workspaces.values():
-            self.session.reset_guards(buffer)
-        for name, buffer in self.buffers.items():
-            self.session.reset_guards(buffer)
+        for buffer in (*self.buffers.values(), *self.workspaces.values()):
+            self.session.reset_guards(buffer, buffer.guard)
+        for name in self.buffers:
             if name in self.initial:
                 self.set(name, self.initial[name])
 
@@ -51,8 +54,10 @@ class Bench:
         self.session.keep(self.buffers[name], copy=self.workload.argument(name).role == "inout")
 
     def reset(self, pattern: int) -> None:
-        """Before a run: in-out arrays as at the start, pure outputs and workspaces poisoned with ``POISON[pattern]``.
-        """
+        """Before a run: in-out arrays as at the start, pure outputs and workspaces poisoned with ``POISON[pattern]``, guard
+        zones filled with ``GUARD[pattern]``."""
+        for buffer in (*self.buffers.values(), *self.workspaces.values()):
+            self._guard(buffer, GUARD[pattern])
         for buffer in self.workspaces.values():
             self.session.fill(buffer, POISON[pattern])
         for argument in self.workload.arguments:
@@ -60,6 +65,21 @@ class Bench:
                 self.session.fill(self.buffers[argument.name], POISON[pattern])
             elif argument.role == "inout" and argument.is_array:
                 self.session.restore(self.buffers[argument.name])
+
+    def guard(self, bytes_: dict[str, int]) -> None:
+        """Other content for the guard zones of some arrays, until the next :meth:`reset`."""
+        for name, byte in bytes_.items():
+            self._guard(self.buffers[name], byte)
+
+    def _guard(self, buffer: Buffer, byte: int) -> None:
+        if buffer.guard != byte:
+            buffer.guard = byte
+            self.session.reset_guards(buffer, byte)
+
+    @property
+    def device_bytes(self) -> int:
+        """Memory that arrays and workspaces take on the device."""
+        return sum(buffer.nbytes for buffer in (*self.buffers.values(), *self.workspaces.values()))
 
     @property
     def needs_restore(self) -> bool:
@@ -91,10 +111,10 @@ class Bench:
     def side_effects(self) -> str:
         """What a run did that no kernel may do, or ""."""
         for name, buffer in self.buffers.items():
-            if not self.session.guards_intact(buffer):
+            if not self.session.guards_intact(buffer, buffer.guard):
                 return f"wrote outside of {name}"
         for w, buffer in self.workspaces.items():
-            if not self.session.guards_intact(buffer):
+            if not self.session.guards_intact(buffer, buffer.guard):
                 return f"wrote outside of workspace {w.name}"
         for argument in self.workload.arguments:
             if argument.is_array and argument.role == "in" and not self.session.unchanged(self.buffers[argument.name]):
@@ -124,6 +144,10 @@ class Reference:
     rms: dict[str, float]
     seconds: float  # of the faster of two runs
     exact: dict[str, bool]  # finite integers below 2^24 all over: any order of summation gives these very values
+    truth: dict[str, Array] = field(default_factory=dict)  # of floating-point outputs in double, where there is one
+    own_error: dict[str, float] = field(default_factory=dict)  # the baseline's against it, root mean square
+    whole: dict[str, Array] = field(default_factory=dict)  # integer outputs of the independent reference
+    repeats: bool = True  # whether both runs gave the same bits; their guard zones held different values
 
     def at(self, name: str, pattern: int) -> Array:
         """The expected output after a run that began with ``POISON[pattern]``."""
@@ -154,7 +178,25 @@ def reference(bench: Bench, built: Built) -> Reference:
                 untouched[argument.name] = mask
     arrays = results[0]
     return Reference(arrays, untouched, {n: _rms(a, untouched.get(n)) for n, a in arrays.items()}, min(times),
-                     {n: _is_exact(a) for n, a in arrays.items()})
+                     {n: _is_exact(a) for n, a in arrays.items()},
+                     repeats=all(_same(a, results[1][n], untouched.get(n)) for n, a in arrays.items()))
+
+
+def _same(one: Array, other: Array, untouched: NDArray[np.bool_] | None) -> bool:
+    if untouched is None:
+        return one.tobytes() == other.tobytes()
+    return one[~untouched].tobytes() == other[~untouched].tobytes()
+
+
+def trusted(want: Reference, truth: dict[str, Array]) -> Reference:
+    """The reference with an independent one beside it, in the elements that the baseline writes."""
+    kept: dict[str, Array] = {}
+    for name, array in truth.items():
+        left = want.untouched.get(name)
+        kept[name] = array if left is None else np.where(left, want.arrays[name], array)
+    floats = {n: t for n, t in kept.items() if want.arrays[n].dtype.kind in "fc"}
+    return replace(want, truth=floats, own_error={n: error(want.arrays[n], t) for n, t in floats.items()},
+                   whole={n: t for n, t in kept.items() if n not in floats})
 
 
 def _rms(array: Array, untouched: NDArray[np.bool_] | None) -> float:

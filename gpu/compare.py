@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,13 +48,21 @@ def _floats(got: Array, want: Array, rtol: float, atol: float) -> tuple[NDArray[
 
 
 def root_mean_square(array: Array) -> float:
-    """Of the finite elements, in double precision; 0 when there is none."""
+    """Of the finite elements, in double precision; 0 when there is none. Squares are taken of elements divided by the
+    largest, so that neither 1e200 nor 1e-200 is lost."""
     if array.dtype.kind == "c":
         array = array.view(np.dtype(f"f{array.dtype.itemsize // 2}"))
+    largest = 0.0
+    for start in range(0, array.size, CHUNK):
+        part = np.abs(array[start:start + CHUNK].astype(np.float64))
+        largest = max(largest, float(part[np.isfinite(part)].max(initial=0.0)))
+    if largest == 0.0:
+        return 0.0
+    scale = 2.0 ** min(max(math.floor(math.log2(largest)), -1000), 1000)  # a power of two: division rounds nothing
     total, count = 0.0, 0
     for start in range(0, array.size, CHUNK):
         part = array[start:start + CHUNK].astype(np.float64)
-        part = part[np.isfinite(part)]
+        part = part[np.isfinite(part)] / scale
         total += float(np.dot(part, part))
         count += part.size
-    return float(np.sqrt(total / count)) if count else 0.0
+    return scale * math.sqrt(total / count)

@@ -27,8 +27,9 @@ WORKSPACE_TYPES = {"float": "float32", "double": "float64", "int": "int32", "uns
                    "long long": "int64", "unsigned long long": "uint64"}
 
 # Variations of randomly drawn floating-point inputs (evaluator.md C10, C17). "integers" draws from {-2, ..., 2}: sums
-# of products of those are exact in any order as long as they stay below 2^24, so they must agree bit for bit.
-DISTRIBUTIONS = ("given", "integers", "x3", "x0.01", "negated", "zeros", "x1000")
+# of products of those are exact in any order as long as they stay below 2^24, so they must agree bit for bit. "tiny"
+# are numbers around the smallest normal one, half of them below it.
+DISTRIBUTIONS = ("given", "integers", "x3", "x0.01", "negated", "zeros", "x1000", "tiny")
 _FACTORS = {"x3": 3.0, "x0.01": 0.01, "negated": -1.0, "zeros": 0.0, "x1000": 1000.0}
 
 
@@ -180,7 +181,8 @@ def _vary(argument: Argument, array: Array, distribution: str, rng: np.random.Ge
         return array
     if distribution == "integers":
         return rng.integers(-2, 3, array.size).astype(array.dtype)
-    return (array * array.dtype.type(_FACTORS[distribution])).astype(array.dtype)  # type: ignore[operator]
+    factor = float(np.finfo(array.dtype.name).smallest_normal) if distribution == "tiny" else _FACTORS[distribution]
+    return (array * array.dtype.type(factor)).astype(array.dtype)  # type: ignore[operator]
 
 
 def distributions(workload: Workload) -> tuple[str, ...]:

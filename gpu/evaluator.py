@@ -34,9 +34,10 @@ KEPT_BUILDS = 512
 T = TypeVar("T")
 
 
-def open_evaluator(backend: str, workload: Workload, baseline: Program,
-                   options: EvaluatorOptions | None = None) -> LocalEvaluator:
-    """Opens the best device of a back end ("cuda", "opencl", "auto") for a problem.
+def open_evaluator(backend: str, workload: Workload, baseline: Program, options: EvaluatorOptions | None = None,
+                   double: Program | None = None) -> LocalEvaluator:
+    """Opens the best device of a back end ("cuda", "opencl", "auto") for a problem. ``double`` is the baseline printed
+    in double precision (:mod:`genome.double`), where it can be.
 
     Raises :class:`InputError` when there is no device or the baseline cannot run on it whatever the data.
     """
@@ -60,7 +61,7 @@ def open_evaluator(backend: str, workload: Workload, baseline: Program,
             raise InputError(f"size {size}: {e}") from e
         if over:
             raise InputError(f"size {size}: {over}", remedy="change the size or the launch")
-    return LocalEvaluator(make_backend(device, options), workload, baseline, options)
+    return LocalEvaluator(make_backend(device, options), workload, baseline, options, double)
 
 
 def identity(built: Built) -> str:
@@ -71,7 +72,9 @@ def identity(built: Built) -> str:
 class LocalEvaluator:
     """On a device of this machine. Thread-safe as far as the protocol goes; one gate before anything else."""
 
-    def __init__(self, backend: Backend, workload: Workload, baseline: Program, options: EvaluatorOptions) -> None:
+    def __init__(self, backend: Backend, workload: Workload, baseline: Program, options: EvaluatorOptions,
+                 double: Program | None = None) -> None:
+        self._double = double
         self.device: DeviceInfo = backend.device
         self._backend, self._workload, self._baseline, self._options = backend, workload, baseline, options
         self._builders = Pool("compiler", backend.builders, backend.start_builder)
@@ -97,7 +100,7 @@ class LocalEvaluator:
         built = self._compile(self._baseline)
         over = limits.over_constraints(self._options.constraints, self._baseline, built.resources)
         plain = self._compile(self._baseline, plain=True) if self._backend.check_plain else None
-        setup = Setup(self._workload, self._options, built)
+        setup = Setup(self._workload, self._options, built, double=self._in_double())
         self.device = self._ask({"op": "facts"}, DeviceInfo)
         reply, _ = self._wait_for(self._workers, {"op": "gate", "setup": setup, "plain": plain})
         if reply[0] == "lost" and reply[1].stage.startswith(RUNNING):
@@ -106,7 +109,8 @@ class LocalEvaluator:
         assert isinstance(report, GateResult)
         times = {t.size: t.median for t in report.timings}
         self._setup = replace(setup, proxies=report.proxies, tolerances=report.tolerances, baseline_seconds=times,
-                              best_seconds=times, bandwidth=self.device.bandwidth, deterministic=report.deterministic)
+                              best_seconds=times, bandwidth=self.device.bandwidth, deterministic=report.deterministic,
+                              terms=report.terms, double=setup.double if report.double else None)
         self._binaries[identity(built)] = BASELINE
         self._medians[BASELINE] = times
         self._publish(self._setup)
@@ -115,7 +119,7 @@ class LocalEvaluator:
             notes += (f"the baseline itself does not meet the constraint {over}",)
         evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,
                                 device_seconds=time.monotonic() - begin)
-        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes)
+        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, report.device_bytes)
 
     def submit(self, key: str, program: Program) -> None:
         if self._setup is None:
@@ -195,9 +199,11 @@ class LocalEvaluator:
         if trial.verdict != Verdict.OK:
             return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
         gain, low = trial.overall
-        accepted = low > 1.0
-        reason = "" if accepted else f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}"
-        return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason)
+        least = 1.0 + self._options.min_gain
+        accepted = low > least
+        reason = "" if accepted else (f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}, "
+                                      f"asked is {least:g}")
+        return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason, trial.warm)
 
     def sanitize(self, program: Program) -> SanitizerReport:
         """compute-sanitizer over a finalist (CUDA, where installed); seconds per tool, so for champions only."""
@@ -265,6 +271,16 @@ class LocalEvaluator:
         if outcome.verdict != Verdict.OK or outcome.built is None:
             raise _compile_error(outcome)
         return outcome.built
+
+    def _in_double(self) -> Built | None:
+        """The baseline in double precision; None where it does not compile or run: it is an aid, no condition."""
+        if self._double is None or self._workload.reference is not None or limits.over_block_limits(
+                self._double, self.device):
+            return None
+        try:
+            return self._compile(self._double)
+        except InputError:
+            return None
 
     # --- in the engine's thread
 

@@ -1,34 +1,35 @@
 """The baseline gate: is this a problem on which a search means anything?
 
-Runs the baseline at every declared size with both poison patterns, looks for side effects, for outputs that do not
-depend on the kernel or on anything, learns the baseline's own spread from restored repeats, fixes the tolerances and
-chooses the small checks.
+Runs the baseline at every declared size with both poison patterns, has its results looked at (:mod:`gpu.soundness`),
+compares them with the user's reference where there is one, learns the baseline's own spread from restored repeats,
+fixes the tolerances and chooses the small checks.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from genome.errors import InputError
 from genome.workload import Exactness
-from gpu import data, limits, sizes, timing
-from gpu.bench import Bench, Reference, reference
+from gpu import data, limits, sizes, soundness, timing, truth
+from gpu.bench import Bench, Reference, reference, trusted
 from gpu.build import Built
 from gpu.child_main import Tell
 from gpu.records import Timing
 from gpu.session import DeviceFault, Session
 from gpu.setup import Proxy, Setup
-from gpu.verify import check, tolerances
+from gpu.verify import check, independent, tolerances
 
 REPEATS = 5
 PROXY_WORK = {"cuda": 2.0**25, "opencl": 2.0**20}  # bound for gpu.sizes.work of a small check
 PREPARE = 600.0  # seconds for making the data: the host's work, not the baseline's fault
 AFTERWARDS = 30.0  # times what the first two runs took: more than all further ones at that size can take
 RUNNING = "running the baseline"
+ASSUMES = "declare what it assumes of its sizes"
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,14 @@ class GateResult:
     absolute: dict[str, tuple[float, float]]  # (rtol, atol) at the first tune size
     proxies: tuple[Proxy, ...]
     notes: tuple[str, ...]
+    terms: dict[str, float] = field(default_factory=dict)
+    double: bool = False  # whether the baseline printed in double gives a usable reference
+    device_bytes: int = 0  # that the arrays take, at the largest declared size
 
 
 def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> GateResult:
-    """``plain`` is the baseline built without optimisation, where the compiler needs watching (PoCL).
+    """``plain`` is the baseline built without optimisation, where the compiler needs watching (PoCL). ``setup.double``
+    is the baseline printed in double, not yet known to be usable.
 
     Raises :class:`InputError` for a problem that cannot be used, saying why.
     """
@@ -52,6 +57,7 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
     notes: list[str] = []
     times: list[Timing] = []
     check_times: list[Timing] = []
+    device_bytes = 0
     for index, size in enumerate(workload.tune + workload.check):
         tell.stage("preparing", PREPARE)
         bench = Bench(session, workload, size, setup.options.seed)
@@ -60,9 +66,15 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
         begin = time.monotonic()
         want = _run(bench, setup)
         tell.stage(running, limit + AFTERWARDS * (time.monotonic() - begin))
-        _sound(bench, want, notes)
+        device_bytes = max(device_bytes, bench.device_bytes)
+        soundness.outputs(bench, want, notes)
         if index == 0:
-            tolerance = _tolerances(bench, setup)
+            terms = _terms(bench, setup)
+            tolerance = tolerances(workload, terms)
+        soundness.reads_outside(bench, setup.baseline, want, tolerance)
+        if workload.reference is not None:
+            _agrees(bench, setup, want, tolerance)
+        if index == 0:
             deterministic, spread = _spread(bench, setup, want, tolerance)
             if not deterministic:
                 notes.append(f"the baseline's repeats differ by {spread:.2g} times the tolerance")
@@ -70,6 +82,7 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
                 tolerance = {n: (r, a * (1 + 4 * spread)) for n, (r, a) in tolerance.items()}
                 notes.append("the tolerance is widened to the baseline's own spread")
             absolute = {n: (tolerance[n][0], tolerance[n][1] * want.rms[n]) for n in bench.outputs}
+        soundness.discriminates(bench, want, tolerance)
         runner = bench.bind(built)
         timing.warm_up(bench, runner)
         taken = timing.measure(bench, runner, setup.options, want.seconds, 0.0, None)
@@ -81,9 +94,14 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
         bench.free()
     if workload.exactness == Exactness.EXACT:
         notes.append("exactness is exact: outputs must be equal; contraction to fma can break that, see -fmad=false")
-    proxies = _proxies(session, tell, replace(setup, tolerances=tolerance), plain, notes)
+    ready = replace(setup, tolerances=tolerance, terms=terms, deterministic=deterministic)
+    proxies = _proxies(session, tell, ready, plain, notes)
+    precise = any(p.precise for p in proxies)
+    if precise:
+        source = f"reference {workload.reference}" if workload.reference else "baseline printed in double"
+        notes.append(f"precision is judged against float64 ({source})")
     return GateResult(tuple(times), tuple(check_times), deterministic, spread, tolerance, absolute, proxies,
-                      tuple(dict.fromkeys(notes)))
+                      tuple(dict.fromkeys(notes)), terms, precise, device_bytes)
 
 
 def _run(bench: Bench, setup: Setup) -> Reference:
@@ -103,40 +121,16 @@ def _run(bench: Bench, setup: Setup) -> Reference:
     return want
 
 
-def _sound(bench: Bench, want: Reference, notes: list[str]) -> None:
-    """Refuses outputs on which any kernel would pass (evaluator.md C6, C20)."""
-    if not bench.outputs:
-        raise InputError("no argument is an output", remedy='give one role = "out" or "inout"')
-    for argument in bench.workload.arguments:
-        name = argument.name
-        if name not in bench.outputs:
-            continue
-        array, left = want.arrays[name], want.untouched.get(name)
-        if argument.role == "inout":
-            idle = array.tobytes() == bench.initial[name].tobytes()
-        else:
-            idle = left is not None and bool(left.all())
-        if idle:
-            raise InputError(f"output {name} does not depend on the kernel (size {bench.size})",
-                             remedy="the launch leaves it as it was: check grid, role and argument order")
-        written = array if left is None else array[~left]
-        if left is not None:
-            notes.append(f"the baseline leaves {int(left.sum())} of {array.size} elements of {name} alone "
-                         f"at size {bench.size}")
-        if written.dtype.kind in "fc":
-            bad = int(np.count_nonzero(~np.isfinite(written)))
-            if 2 * bad > written.size:
-                raise InputError(f"output {name} is mostly not finite ({bad} of {written.size} at size {bench.size})",
-                                 remedy="choose other input data (init)")
-            if bad:
-                notes.append(f"{bad} elements of {name} are not finite at size {bench.size}")
-        if written.size > 1 and bool(np.all(written == written[0])):
-            raise InputError(f"output {name} is {written[0]} everywhere (size {bench.size}): anything would pass",
-                             remedy="choose other input data (init)")
+def _agrees(bench: Bench, setup: Setup, want: Reference, tolerance: dict[str, tuple[float, float]]) -> None:
+    """Raises :class:`InputError` where the baseline disagrees with the user's reference (evaluator.md C9, C18)."""
+    wrong = soundness.disagreement(bench, trusted(want, independent(bench, setup)), tolerance)
+    if wrong:
+        raise InputError(f"the baseline disagrees with the reference {setup.workload.reference}: {wrong}",
+                         remedy="one of them is wrong: a kernel must be right before it is made fast")
 
 
-def _tolerances(bench: Bench, setup: Setup) -> dict[str, tuple[float, float]]:
-    """Reduction lengths from the answer to all-ones input, then :func:`gpu.verify.tolerances`."""
+def _terms(bench: Bench, setup: Setup) -> dict[str, float]:
+    """Lengths of the sums in each output, from the answer to all-ones input."""
     terms: dict[str, float] = {}
     varied = [a for a in bench.workload.arguments if data.is_random_float(a) and a.name in bench.initial]
     if varied and setup.workload.exactness != Exactness.EXACT:
@@ -149,7 +143,7 @@ def _tolerances(bench: Bench, setup: Setup) -> dict[str, tuple[float, float]]:
                 finite = np.abs(array[np.isfinite(array)])
                 terms[name] = float(finite.max(initial=1.0))
         bench.repair()
-    return tolerances(bench.workload, terms)
+    return terms
 
 
 def _spread(bench: Bench, setup: Setup, want: Reference,
@@ -185,43 +179,66 @@ def _proxies(session: Session, tell: Tell, setup: Setup, plain: Built | None, no
         for kind in kinds if index == full else kinds[:2]:
             proxy = Proxy(size, kind)
             tell.stage(f"{RUNNING} at the small size {size}", setup.options.baseline_limit)
-            problem = _unfit(session, setup, plain, proxy)
+            problem, precise = _unfit(session, setup, plain, proxy)
             if problem:
                 notes.append(f"no check at size {size}, data {kind}: {problem}")
             else:
-                chosen.append(proxy)
+                chosen.append(replace(proxy, precise=precise))
     return tuple(chosen)
 
 
-def _unfit(session: Session, setup: Setup, plain: Built | None, proxy: Proxy) -> str:
-    """Why the baseline cannot serve as the reference there, or ""."""
+def _unfit(session: Session, setup: Setup, plain: Built | None, proxy: Proxy) -> tuple[str, bool]:
+    """Why the baseline cannot serve as the reference there, or ""; and whether an independent one serves too."""
     try:
         bench = Bench(session, setup.workload, proxy.size, setup.options.seed, proxy.distribution)
     except InputError as e:
-        return str(e)
+        return str(e), False
     try:
-        problem = _problem(bench, setup, plain)
+        problem, precise = _problem(bench, setup, plain)
     except DeviceFault as e:  # the device may be lost, and the gate ends here: nothing is freed
         raise InputError(f"the baseline fails at the small size {proxy.size}: {e}",
                          remedy="declare what it assumes of its sizes") from e
     bench.free()
-    return problem
+    return problem, precise
 
 
-def _problem(bench: Bench, setup: Setup, plain: Built | None) -> str:
+def _problem(bench: Bench, setup: Setup, plain: Built | None) -> tuple[str, bool]:
     over = limits.over_grid_limits(setup.baseline.program, bench.scalars, bench.session.info)
     if over:
-        return over
+        return over, False
     want = reference(bench, setup.baseline)
     effect = bench.side_effects()
     if effect:
-        return f"there the baseline {effect}; declare what it assumes of its sizes"
+        return f"there the baseline {effect}; {ASSUMES}", False
+    if setup.deterministic:
+        try:
+            soundness.reads_outside(bench, setup.baseline, want, setup.tolerances)
+        except InputError as e:
+            return f"{e.message}; {ASSUMES}", False
     if any(a.dtype.kind in "fc" and not np.all(np.isfinite(a[~want.untouched[n]] if n in want.untouched else a))
            for n, a in want.arrays.items()):
-        return "there the baseline's output is not finite"
+        return "there the baseline's output is not finite", False
     if plain is not None:
         result = check(bench, bench.bind(plain), want, setup.tolerances, 0)
         if result.reason:
             raise InputError(f"the OpenCL compiler miscompiles the baseline, or it races: {result.reason}",
                              remedy="without optimisation it gives another result; try another block")
-    return ""
+    return _independent(bench, setup, want)
+
+
+def _independent(bench: Bench, setup: Setup, want: Reference) -> tuple[str, bool]:
+    """As :func:`_problem`. Where the user's reference contradicts the baseline on the data as given, the baseline is
+    no reference there; on other data, and for the program printed in double, only the independent one is left out."""
+    if bench.distribution not in truth.DISTRIBUTIONS or (setup.workload.reference is None and setup.double is None):
+        return "", False
+    try:
+        wrong = soundness.disagreement(bench, trusted(want, independent(bench, setup)), setup.tolerances)
+    except InputError as e:  # the user's function at a size that was not declared
+        return f"no independent reference: {e.message}" if bench.distribution == "given" else "", False
+    except DeviceFault as e:
+        if e.poisoned:
+            raise
+        return "", False
+    if wrong and setup.workload.reference is not None and bench.distribution == "given":
+        return f"there the baseline disagrees with the reference: {wrong}; {ASSUMES}", False
+    return "", not wrong

@@ -23,6 +23,7 @@ class EvaluatorOptions:
     constraints: tuple[str, ...] = ()  # over registers, spill_bytes, stack_bytes, shared_bytes, occupancy, threads
     cold_cache: bool = True
     cache_dir: str | None = None  # None: the user's cache folder
+    min_gain: float = 0.005  # a confirmed speed-up must be at least this much above 1, at its lower bound
     hang_seconds: float = 5.0  # a device step gets at least this long before it counts as hung
     baseline_limit: float = 60.0  # seconds for the first two runs of the baseline at a size, whose time is unknown
 
@@ -36,6 +37,7 @@ class GateReport:
     spread: float  # largest deviation between restored repeats, in units of the tolerance
     tolerance: dict[str, tuple[float, float]] = field(default_factory=dict)  # output -> (rtol, atol) in force
     notes: tuple[str, ...] = ()
+    device_bytes: int = 0  # memory that the arrays take on the device, at the largest declared size
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Confirmation:
     candidate: tuple[Timing, ...]
     speedups: tuple[tuple[str, float, float, float], ...] = ()  # size, ratio of medians, low, high
     reason: str = ""
+    warm: tuple[tuple[str, float], ...] = ()  # size, ratio of medians with a warm cache, where times are cold ones
 
 
 class Evaluator(Protocol):

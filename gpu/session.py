@@ -17,10 +17,12 @@ from gpu.data import Array
 from gpu.records import DeviceInfo
 
 GUARD_BYTES = 65536  # before and after every array
-GUARD_BYTE = 0xA5
 # Two patterns for outputs (evaluator.md C1): NaN / -1, and a large finite float / a large integer. A kernel that leaves
 # an element alone cannot agree with the reference under both.
 POISON = (0xFFFFFFFF, 0x7B7B7B7B)
+# What the guard zones hold, changed together with the poison: NaN, then large numbers. A program that reads outside an
+# array and uses what it finds cannot give the same result twice (evaluator.md C15).
+GUARD = (0xFF, 0x7B)
 
 
 Loaded = Any  # a module on the device, in the back end's own terms
@@ -34,6 +36,7 @@ class Buffer:
         self.whole, self.data, self.count, self.dtype = whole, data, count, dtype
         self.nbytes = count * dtype.itemsize
         self.kept: Any = None
+        self.guard = GUARD[0]  # the byte that its guard zones hold
 
 
 class Runner(Protocol):
@@ -77,6 +80,7 @@ class Session(Protocol):
     """A device in this process. Methods raise :class:`DeviceFault` when the device reports an error."""
 
     info: DeviceInfo
+    host_seconds: float  # how long the host waited for the last :meth:`time`, its own part taken off; 0: unknown
 
     def load(self, built: Built) -> Loaded:
         """The module on the device; recently loaded ones are kept."""
@@ -112,9 +116,13 @@ class Session(Protocol):
 
     def download(self, buffer: Buffer) -> Array: ...
 
-    def guards_intact(self, buffer: Buffer) -> bool: ...
+    def guards_intact(self, buffer: Buffer, byte: int) -> bool:
+        """Whether both guard zones still hold that byte all over."""
+        ...
 
-    def reset_guards(self, buffer: Buffer) -> None: ...
+    def reset_guards(self, buffer: Buffer, byte: int) -> None:
+        """Fills both guard zones."""
+        ...
 
     def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison: ...
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from gpu import cubin, support_cuda
 from gpu.build import Built
 from gpu.data import Array
 from gpu.records import DeviceInfo
-from gpu.session import GUARD_BYTE, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
+from gpu.session import GUARD, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
 
 CURTAIN_NS = 40_000  # longer than the host needs to enqueue a few launches
 PINNED_FROM = 1 << 20  # bytes; larger results are kept page-locked: they are uploaded again for each comparison
@@ -86,6 +88,8 @@ class CudaSession:
         self._flush: Any = None
         self._loaded: OrderedDict[int, tuple[Built, Any]] = OrderedDict()
         self._start, self._stop = drv.Event(), drv.Event()
+        self.host_seconds = 0.0
+        self._persisting: Any = None
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -133,22 +137,33 @@ class CudaSession:
     def time(self, runner: Runner, repeat: int = 1) -> float:
         with self._faults():
             drv.Context.synchronize()
+            begin = time.monotonic()
             self._own["evo_curtain"](np.uint64(CURTAIN_NS), grid=(1, 1, 1), block=(1, 1, 1))
             self._start.record()
             for _ in range(repeat):
                 runner.enqueue()
             self._stop.record()
-            drv.Context.synchronize()
+            drv.Context.synchronize()  # the whole device, whatever stream the work is on
+            self.host_seconds = time.monotonic() - begin - CURTAIN_NS * 1e-9
             return float(self._start.time_till(self._stop)) * 1e-3 / repeat
 
     def flush_cache(self) -> None:
-        """Writes twice the second-level cache."""
+        """Writes twice the second-level cache, after lines that a kernel has made persistent are ordinary again
+        (evaluator.md T9)."""
         size = 2 * self.info.l2_bytes
         if size:
             with self._faults():
+                self._reset_persisting()
                 if self._flush is None:
                     self._flush = drv.mem_alloc(size)
                 drv.memset_d32(int(self._flush), 0, size // 4)
+
+    def _reset_persisting(self) -> None:
+        """PyCUDA lacks this call; the driver library is loaded already. Older drivers lack it too, and the feature."""
+        if self._persisting is None:
+            driver = ctypes.CDLL("libcuda.so.1")
+            self._persisting = getattr(driver, "cuCtxResetPersistingL2Cache", lambda: 0)
+        self._persisting()
 
     # --- buffers
 
@@ -157,7 +172,7 @@ class CudaSession:
         with self._faults():
             whole = drv.mem_alloc(nbytes + 2 * GUARD_BYTES)
         buffer = Buffer(whole, int(whole) + GUARD_BYTES, count, dtype)
-        self.reset_guards(buffer)
+        self.reset_guards(buffer, GUARD[0])
         return buffer
 
     def release(self, buffer: Buffer) -> None:
@@ -200,14 +215,14 @@ class CudaSession:
             drv.memcpy_dtoh(array, buffer.data)
         return array
 
-    def reset_guards(self, buffer: Buffer) -> None:
+    def reset_guards(self, buffer: Buffer, byte: int) -> None:
         with self._faults():
-            drv.memset_d8(int(buffer.whole), GUARD_BYTE, GUARD_BYTES)
-            drv.memset_d8(buffer.data + buffer.nbytes, GUARD_BYTE, GUARD_BYTES)
+            drv.memset_d8(int(buffer.whole), byte, GUARD_BYTES)
+            drv.memset_d8(buffer.data + buffer.nbytes, byte, GUARD_BYTES)
 
-    def guards_intact(self, buffer: Buffer) -> bool:
+    def guards_intact(self, buffer: Buffer, byte: int) -> bool:
         result = self._reduce("evo_guards", GUARD_BYTES, np.uintp(int(buffer.whole)),
-                              np.uintp(buffer.data + buffer.nbytes), np.uint64(GUARD_BYTES), np.int32(GUARD_BYTE))
+                              np.uintp(buffer.data + buffer.nbytes), np.uint64(GUARD_BYTES), np.int32(byte))
         return int(result[0]) == 0
 
     def compare(self, buffer: Buffer, want: Array, rtol: float, atol: float) -> Comparison:

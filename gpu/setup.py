@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from genome.workload import Size, Workload
+from genome.workload import Exactness, Size, Workload
 from gpu.build import Built
 from gpu.interface import EvaluatorOptions
 
@@ -15,6 +15,7 @@ class Proxy:
 
     size: Size
     distribution: str
+    precise: bool = False  # whether an independent reference serves there
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,13 @@ class Setup:
     champion: Built | None = None
     bandwidth: float = 0.0
     deterministic: bool = True
+    terms: dict[str, float] = field(default_factory=dict)  # per output the length of its sums, as the gate saw it
+    double: Built | None = None  # the baseline printed in double, where that gives a usable reference
+
+    @property
+    def precision(self) -> dict[str, float] | None:
+        """``terms``, or None where lower precision was asked for and only the tolerance counts."""
+        return None if self.workload.exactness == Exactness.APPROXIMATES else self.terms
 
     def run_limit(self, size: Size | None = None, runs: int = 1) -> float:
         """Seconds after which a device step is taken for hung: at least ``hang_seconds``, more when the baseline is

@@ -7,8 +7,9 @@ Candidate and champion are interleaved in one process, so that clocks and neighb
 from __future__ import annotations
 
 import math
+import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from gpu.bench import Bench
@@ -20,6 +21,7 @@ from gpu.statistics import timing, valid
 SHORT = 20e-6  # below this, launches are batched: event resolution and launch gaps would dominate
 BATCH = 20
 HOPELESS = 1.25  # slower than the best by this factor: no more than ``min_time`` is spent
+LATE, LATE_SECONDS = 1.5, 2e-3  # the host may wait this much longer than the device says it worked
 WARM_UP = 0.05  # seconds of work before the first sample of a reference: clocks ramp up by time, not by count
 
 
@@ -31,9 +33,20 @@ def batch_size(bench: Bench, seconds: float, options: EvaluatorOptions) -> int:
     return BATCH
 
 
-def sample(bench: Bench, runner: Runner, options: EvaluatorOptions, batch: int = 1) -> float:
+class WrongWhileTimed(Exception):
+    """One of the timed launches gave a wrong result; the text says which."""
+
+
+class Unfinished(Exception):
+    """Work goes on after the events say that it has ended; the text gives both times."""
+
+
+Look = Callable[[], str]  # judges what the last launch left behind: "" when it is right
+
+
+def sample(bench: Bench, runner: Runner, options: EvaluatorOptions, batch: int = 1, cold: bool = True) -> float:
     bench.reset(0)
-    if options.cold_cache:
+    if options.cold_cache and cold:
         bench.session.flush_cache()
     return bench.session.time(runner, batch)
 
@@ -49,39 +62,76 @@ def warm_up(bench: Bench, runner: Runner, seconds: float = WARM_UP) -> None:
 
 
 def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: float, best: float,
-            champion: Runner | None, clock: Callable[[], float] = time.monotonic) -> Timing:
+            champion: Runner | None, look: Look | None = None, seed: int = 0) -> Timing:
     """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: that one gets at most
-    ``options.min_time`` seconds beyond its third. Every other sample is followed by one of the champion's."""
+    ``options.min_time`` seconds beyond its third. Every other sample is followed by one of the champion's. ``look``
+    judges the outcome of one of the timed launches, drawn by ``seed``.
+
+    Raises :class:`WrongWhileTimed` and :class:`Unfinished`.
+    """
     batch = batch_size(bench, first, options)
     samples: list[float] = []
     rival: list[float] = []
+    host: list[float] = []
+    rival_host: list[float] = []
     spent = 0.0
+    chosen = random.Random(seed).randrange(max(options.samples, 1))
     for index in range(max(options.samples, 1)):
         samples.append(sample(bench, runner, options, batch))
+        host.append(bench.session.host_seconds / batch)
+        wrong = look() if look is not None and index == chosen else ""
+        if wrong:
+            raise WrongWhileTimed(f"timed launch {index + 1} of {options.samples}: {wrong}")
         spent += samples[-1] * batch if valid(samples[-1]) else 0.0
         good = [s for s in samples if valid(s)]
         hopeless = bool(good) and best > 0 and median(good) > HOPELESS * best
         if champion is not None and index % 2 == 0 and not hopeless:
             rival.append(sample(bench, champion, options, batch))
+            rival_host.append(bench.session.host_seconds / batch)
         if hopeless and len(samples) >= 3 and spent > options.min_time:
             break
+    late = unfinished(samples, host, rival, rival_host)
+    if late:
+        raise Unfinished(late)
     return timing(str(bench.size), samples, rival)
 
 
+def unfinished(device: Sequence[float], host: Sequence[float], other: Sequence[float] = (),
+               other_host: Sequence[float] = ()) -> str:
+    """Whether the host always waits far longer than the device says it worked (evaluator.md T1): past :data:`LATE`
+    times, by more than :data:`LATE_SECONDS`, and not so for the program that it was interleaved with; else ""."""
+    if not any(map(valid, device)):
+        return ""
+    own, waited = median(filter(valid, device)), min(host)
+    usual = max(1.0, min(other_host) / median(filter(valid, other))) if any(map(valid, other)) else 1.0
+    if waited <= LATE * usual * own or waited - own <= LATE_SECONDS:
+        return ""
+    return f"work goes on after the launch: the device reports {own:.3g} s, the host waits {waited:.3g} s"
+
+
 def alternate(bench: Bench, first: Runner, second: Runner, options: EvaluatorOptions, rounds: int,
-              seconds: float) -> tuple[Timing, Timing]:
-    """Both programs in the order A B B A, ``rounds`` times: two samples each a round, neither always the later one."""
+              seconds: float, look: Look | None = None, seed: int = 0, cold: bool = True) -> tuple[Timing, Timing]:
+    """Both programs in the order A B B A, ``rounds`` times: two samples each a round, neither always the later one.
+    ``look`` judges the outcome of one of the second program's timed launches. ``cold`` False leaves the cache as it is.
+
+    Raises :class:`WrongWhileTimed` and :class:`Unfinished`.
+    """
     batch = batch_size(bench, seconds, options)
     warm_up(bench, first)
     warm_up(bench, second)
-    a: list[float] = []
-    b: list[float] = []
+    times: tuple[list[float], list[float]] = [], []
+    host: tuple[list[float], list[float]] = [], []
+    chosen = random.Random(seed).randrange(2 * rounds)
     for _ in range(rounds):
-        a.append(sample(bench, first, options, batch))
-        b.append(sample(bench, second, options, batch))
-        b.append(sample(bench, second, options, batch))
-        a.append(sample(bench, first, options, batch))
-    return timing(str(bench.size), a), timing(str(bench.size), b)
+        for which, runner in ((0, first), (1, second), (1, second), (0, first)):
+            times[which].append(sample(bench, runner, options, batch, cold))
+            host[which].append(bench.session.host_seconds / batch)
+            if which == 1 and look is not None and len(times[1]) - 1 == chosen and (wrong := look()):
+                raise WrongWhileTimed(f"timed launch {chosen + 1} of {2 * rounds}: {wrong}")
+    late = unfinished(times[1], host[1], times[0], host[0])
+    if late:
+        raise Unfinished(late)
+    return timing(str(bench.size), times[0]), timing(str(bench.size), times[1])
 
 
 def floor_seconds(written_bytes: float, bandwidth: float, l2_bytes: int) -> float:

@@ -19,14 +19,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from genome.workload import Exactness, Tolerance, Workload
-from gpu import data, limits
-from gpu.bench import Bench, Reference, reference
+from gpu import data, limits, truth
+from gpu.bench import Bench, Reference, reference, trusted
 from gpu.build import Built
+from gpu.data import Array
 from gpu.session import Runner, Session
 from gpu.setup import Proxy, Setup
 
 ALLOWANCE = 4.0
 MAX_TERMS = float(2**22)
+
+
+TINY_FLOOR = 4.0  # smallest normal numbers that results of "tiny" data may differ by: below one there is no precision
 
 
 @dataclass(frozen=True)
@@ -64,29 +68,79 @@ def tolerances(workload: Workload, terms: dict[str, float]) -> dict[str, tuple[f
 
 
 def check(bench: Bench, runner: Runner, want: Reference, tolerance: dict[str, tuple[float, float]],
-          pattern: int) -> Check:
-    """One poisoned run, compared in every element, with guard zones and inputs looked at afterwards.
+          pattern: int, terms: dict[str, float] | None = None) -> Check:
+    """One poisoned run, judged by :func:`judge`. Raises :class:`gpu.session.DeviceFault`."""
+    bench.reset(pattern)
+    return judge(bench, want, tolerance, pattern, bench.session.time(runner), terms)
+
+
+def judge(bench: Bench, want: Reference, tolerance: dict[str, tuple[float, float]], pattern: int,
+          seconds: float = 0.0, terms: dict[str, float] | None = None) -> Check:
+    """What the last run left behind, which began with ``reset(pattern)``: guard zones, inputs, every element of every
+    output. With ``terms`` also its error against an independent reference, where ``want`` has one.
 
     Raises :class:`gpu.session.DeviceFault`.
     """
-    bench.reset(pattern)
-    seconds = bench.session.time(runner)
     reason = bench.side_effects()
     if reason:
         return Check(f"{reason} ({bench})", math.inf, seconds)
     worst = 0.0
     for name in bench.outputs:
-        rtol, scale = tolerance[name]
-        if bench.distribution == "integers" and want.exact[name]:
-            rtol, scale = 0.0, 0.0
+        rtol, absolute = accepted_error(bench, want, tolerance, name)
         expected = want.at(name, pattern)
-        result = bench.session.compare(bench.buffers[name], expected, rtol, scale * want.rms[name])
+        result = bench.session.compare(bench.buffers[name], expected, rtol, absolute)
         worst = max(worst, result.max_error)
         if result.bad:
             got = bench.session.download(bench.buffers[name])[result.first]
             return Check(f"{name}[{result.first}] is {got}, expected {expected[result.first]}; {result.bad} of "
                          f"{expected.size} elements differ ({bench})", result.max_error, seconds)
+        if terms is not None and name in want.truth:
+            reason = imprecise(bench, want, name, terms.get(name, 1.0))
+            if reason:
+                return Check(reason, worst, seconds)
     return Check("", worst, seconds)
+
+
+def accepted_error(bench: Bench, want: Reference, tolerance: dict[str, tuple[float, float]],
+                   name: str) -> tuple[float, float]:
+    """``(rtol, atol)`` for an output on this bench's data."""
+    rtol, scale = tolerance[name]
+    if bench.distribution == "integers" and want.exact[name]:
+        return 0.0, 0.0
+    floor = 0.0
+    if bench.distribution == "tiny" and want.arrays[name].dtype.kind in "fc" and rtol + scale > 0:
+        floor = TINY_FLOOR * float(np.finfo(want.arrays[name].dtype.name).smallest_normal)
+    return rtol, max(scale * want.rms[name], floor)
+
+
+def imprecise(bench: Bench, want: Reference, name: str, terms: float) -> str:
+    """Whether an output within the tolerance is still less precise than the baseline's arithmetic explains
+    (evaluator.md C9), or ""."""
+    buffer = bench.buffers[name]
+    found = truth.error(bench.session.download(buffer), want.truth[name])
+    limit = truth.allowed(want.own_error[name], buffer.dtype, terms, want.rms[name])
+    if found <= limit:
+        return ""
+    return (f"{name} is less precise than the baseline: against a float64 reference its error is {found:.2g} "
+            f"(root mean square), the baseline's {want.own_error[name]:.2g}, allowed {limit:.2g} ({bench})")
+
+
+def independent(bench: Bench, setup: Setup) -> dict[str, Array]:
+    """Outputs in double precision for the bench's data, from the user's function or the program printed in double;
+    empty where there is neither. Raises :class:`InputError` from the user's function."""
+    workload = setup.workload
+    if workload.reference is not None:
+        return truth.from_user(workload, bench.size, bench.initial)
+    if setup.double is None:
+        return {}
+    wide = Bench(bench.session, truth.widened(workload), bench.size, setup.options.seed, bench.distribution,
+                 initial=bench.initial)
+    try:
+        wide.reset(0)
+        bench.session.time(wide.bind(setup.double))
+        return wide.download()
+    finally:
+        wide.free()
 
 
 class Proxies:
@@ -99,7 +153,10 @@ class Proxies:
     def get(self, proxy: Proxy) -> tuple[Bench, Reference]:
         if proxy not in self._ready:
             bench = Bench(self._session, self._setup.workload, proxy.size, self._setup.options.seed, proxy.distribution)
-            self._ready[proxy] = bench, reference(bench, self._setup.baseline)
+            want = reference(bench, self._setup.baseline)
+            if proxy.precise:
+                want = trusted(want, independent(bench, self._setup))
+            self._ready[proxy] = bench, want
         return self._ready[proxy]
 
     def prepare(self) -> None:
@@ -117,7 +174,7 @@ class Proxies:
             over = limits.over_grid_limits(built.program, bench.scalars, self._session.info)
             if over:
                 return Check(f"{over} ({bench})", math.inf, seconds)
-            result = check(bench, bench.bind(built), want, self._setup.tolerances, index % 2)
+            result = check(bench, bench.bind(built), want, self._setup.tolerances, index % 2, self._setup.precision)
             seconds += result.seconds
             if result.reason:
                 bench.repair()

@@ -7,6 +7,7 @@ step that may hang is announced with its limit first.
 from __future__ import annotations
 
 import time
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from gpu import limits, statistics, timing
 from gpu.bench import Bench, Reference, reference
 from gpu.build import Built
 from gpu.child_main import Tell
-from gpu.confirm import confirm
+from gpu.confirm import confirm, looking
 from gpu.gate import gate
 from gpu.ledger import LOAD, OTHER, PREPARE, STARVED, TIME, VERIFY, WAITED, Ledger
 from gpu.outcome import Outcome
@@ -185,7 +186,7 @@ class Worker:
             with self._ledger.phase(LOAD):
                 runner = bench.bind(program)
             with self._ledger.phase(VERIFY):
-                result = check(bench, runner, want, setup.tolerances, 0)
+                result = check(bench, runner, want, setup.tolerances, 0)  # the other pattern: after the timing
             worst = max(worst, result.max_error)
             if result.reason:
                 return Outcome(Verdict.WRONG, result.reason, max_error=result.max_error)
@@ -215,8 +216,15 @@ class Worker:
         for (size, bench, want, runner, _), first, b in zip(runs, firsts, best, strict=True):
             self._tell.stage("timing", setup.run_limit(size, setup.options.samples) + setup.options.min_time)
             champion = self._champion(bench, built)
-            with self._ledger.phase(TIME):
-                taken = timing.measure(bench, runner, setup.options, first, b, champion)
+            try:
+                with self._ledger.phase(TIME):
+                    taken = timing.measure(bench, runner, setup.options, first, b, champion,
+                                           looking(setup, bench, want),
+                                           zlib.crc32(built.program.key.encode()) + setup.options.seed)
+            except timing.WrongWhileTimed as e:
+                return Outcome(Verdict.NOT_REPEATABLE, f"right first, wrong in {e}", max_error=worst)
+            except timing.Unfinished as e:
+                return Outcome(Verdict.LAUNCH_FAILURE, f"{e} at size {size}", max_error=worst)
             with self._ledger.phase(VERIFY):
                 again = check(bench, runner, want, setup.tolerances, 1)  # evaluator.md C21: wrong only after some calls
             worst = max(worst, again.max_error)
