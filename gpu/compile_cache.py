@@ -26,6 +26,26 @@ def key(program: Program, parts: tuple[str, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+HEADERS = (".h", ".cuh", ".hpp", ".inl", ".cl", ".cu")
+MOST_HEADERS = 5000
+
+
+def headers(flags: tuple[str, ...]) -> str:
+    """What the user's own header folders (``-I``) hold: a header that was edited must not meet an old binary
+    (evaluator.md C19). Sizes and times of modification are taken for their content."""
+    digest = hashlib.sha256()
+    folders = [f[2:] or after for f, after in zip(flags, (*flags[1:], ""), strict=False) if f.startswith("-I")]
+    for folder in folders:
+        found = sorted(p for p in Path(folder).rglob("*") if p.suffix in HEADERS) if Path(folder).is_dir() else []
+        for path in found[:MOST_HEADERS]:
+            try:
+                stat = path.stat()
+            except OSError:
+                continue  # a dangling link: the compiler will not find it either
+            digest.update(f"{path} {stat.st_size} {stat.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
 class Cache:
     """Unreadable or damaged entries count as absent; a full disk only costs the caching."""
 

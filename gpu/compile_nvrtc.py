@@ -82,6 +82,7 @@ class NvrtcCompiler:
         self._version = f"{major}.{minor}"
         self._flags = nvrtc_flags(config.flags)
         self._folders = include_folders()
+        self._users = compile_cache.headers(config.flags)  # once: nobody edits headers during a run
 
     def compile(self, program: Program, optimise: bool) -> Built:
         """Raises :class:`CompileError` with the compiler's message. ``optimise`` is not looked at: NVRTC is trusted."""
@@ -89,7 +90,7 @@ class NvrtcCompiler:
             raise CompileError(f"a program in {program.language} is not CUDA C++")
         # the worker's own kernels must not be compiled with the user's -use_fast_math
         flags = [] if program.source == support_cuda.SOURCE else self._flags
-        name = compile_cache.key(program, (*flags, self._device.arch, self._version,
+        name = compile_cache.key(program, (*flags, self._device.arch, self._version, self._users,
                                            hashlib.sha256(repr(self._headers).encode()).hexdigest()))
         cached = self._cache.get(name, program)
         if cached is not None:

@@ -33,6 +33,7 @@ class OpenClCompiler:
         self._config = config
         self._opencl = OpenClSession()
         self._cache = compile_cache.Cache(config.cache_dir)
+        self._users = compile_cache.headers(config.flags)  # once: nobody edits headers during a run
 
     @property
     def session(self) -> Session:
@@ -41,7 +42,7 @@ class OpenClCompiler:
     def compile(self, program: Program, optimise: bool) -> Built:
         """Raises :class:`CompileError` with the compiler's message."""
         info = self._opencl.info
-        parts = (*self._config.flags, str(optimise), info.name, info.driver, info.arch)
+        parts = (*self._config.flags, self._users, str(optimise), info.name, info.driver, info.arch)
         name = compile_cache.key(program, parts)
         cached = self._cache.get(name, program)
         if cached is not None:

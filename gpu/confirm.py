@@ -10,6 +10,7 @@ from gpu import data, limits, soundness, statistics, timing
 from gpu.bench import Bench, Reference, reference, trusted
 from gpu.build import Built
 from gpu.child_main import Tell
+from gpu.interface import EvaluatorOptions
 from gpu.records import Timing, Verdict
 from gpu.session import DeviceFault, Runner, Session
 from gpu.setup import Setup
@@ -19,6 +20,7 @@ REPEATS = 3
 ROUNDS = 8  # of A B B A at least, where they take no longer than SECONDS: the interval must be worth its name
 SECONDS = 1.0
 WARM_ROUNDS = 2
+TAIL = 0.5  # percent: among several finalists that all looked best, chance has several tries
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,15 @@ class Trial:
     baseline: tuple[Timing, ...] = ()
     candidate: tuple[Timing, ...] = ()
     speedups: tuple[tuple[str, float, float, float], ...] = ()
-    overall: tuple[float, float] = (1.0, 1.0)  # weighted geometric mean over tune sizes, and its lower bound
+    overall: tuple[float, float] = (1.0, 1.0)  # weighted geometric mean over tune sizes, and its lower bound (99.5 %)
     warm: tuple[tuple[str, float], ...] = ()  # size, ratio of medians with a warm cache
     max_error: float = 0.0
     poisoned: bool = False
+
+
+def certain(trial: Trial, options: EvaluatorOptions) -> bool:
+    """Whether the gain is there beyond what chance gives: its lower bound is over the threshold (evaluator.md T13)."""
+    return trial.verdict == Verdict.OK and trial.overall[1] > 1.0 + options.min_gain
 
 
 def confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int) -> Trial:
@@ -51,6 +58,7 @@ def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int
     before: list[Timing] = []
     after: list[Timing] = []
     speedups: list[tuple[str, float, float, float]] = []
+    floors: list[float] = []
     warm: list[tuple[str, float]] = []
     worst = 0.0
     for size in setup.workload.tune + setup.workload.check:
@@ -107,12 +115,13 @@ def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int
             before.append(a)
             after.append(b)
             speedups.append((str(size), *statistics.ratio(a.samples, b.samples, seed)))
+            floors.append(statistics.ratio(a.samples, b.samples, seed, tail=TAIL)[1])
         finally:
             bench.free()
     tune = setup.workload.tune
     pairs = list(zip(tune, speedups, strict=False))
     overall = (statistics.log_mean([(s.weight, r[1]) for s, r in pairs]),
-               statistics.log_mean([(s.weight, r[2]) for s, r in pairs]))
+               statistics.log_mean([(s.weight, low) for s, low in zip(tune, floors, strict=False)]))
     return Trial(Verdict.OK, "", tuple(before), tuple(after), tuple(speedups), overall, tuple(warm), worst)
 
 

@@ -15,11 +15,11 @@ from genome.errors import InputError
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.workload import Workload
-from gpu import data, devices, limits, sanitizer
+from gpu import data, devices, limits, sanitizer, watch
 from gpu.backend import Backend, make_backend
 from gpu.build import Built
 from gpu.compile_common import BuildOutcome
-from gpu.confirm import Trial
+from gpu.confirm import Trial, certain
 from gpu.engine import Engine, Loss, Pool, Reply, Task, result
 from gpu.gate import RUNNING, GateResult
 from gpu.interface import Confirmation, EvaluatorOptions, GateReport
@@ -198,12 +198,17 @@ class LocalEvaluator:
                                 trial.candidate[count:], trial.max_error, time.monotonic() - begin)
         if trial.verdict != Verdict.OK:
             return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
+        watched = watch.finalist(self.device.backend, setup, built, dict(self._backend.support)) \
+            if self._options.watch else watch.Watched()
+        if watched.findings:
+            evaluation = replace(evaluation, verdict=Verdict.NOT_REPEATABLE, reason=watched.findings[0])
+            return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
         gain, low = trial.overall
-        least = 1.0 + self._options.min_gain
-        accepted = low > least
+        accepted = certain(trial, self._options)
         reason = "" if accepted else (f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}, "
-                                      f"asked is {least:g}")
-        return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason, trial.warm)
+                                      f"asked is {1.0 + self._options.min_gain:g}")
+        return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason, trial.warm,
+                            watched.notes)
 
     def sanitize(self, program: Program) -> SanitizerReport:
         """compute-sanitizer over a finalist (CUDA, where installed); seconds per tool, so for champions only."""

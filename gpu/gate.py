@@ -89,8 +89,8 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
         if not taken.samples:
             raise InputError(f"the baseline has no valid time at size {size}")
         (times if index < len(workload.tune) else check_times).append(taken)
-        if index < len(workload.tune) and timing.batch_size(bench, want.seconds, setup.options) > 1:
-            notes.append(f"size {size}: launches below 20 us are timed in batches of {timing.BATCH}, warm cache")
+        if index < len(workload.tune):
+            notes += timing.remarks(bench, want.seconds, setup.options)
         bench.free()
     if workload.exactness == Exactness.EXACT:
         notes.append("exactness is exact: outputs must be equal; contraction to fma can break that, see -fmad=false")

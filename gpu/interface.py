@@ -23,6 +23,7 @@ class EvaluatorOptions:
     constraints: tuple[str, ...] = ()  # over registers, spill_bytes, stack_bytes, shared_bytes, occupancy, threads
     cold_cache: bool = True
     cache_dir: str | None = None  # None: the user's cache folder
+    watch: bool = True  # finalists under compute-sanitizer or Oclgrind, where installed
     min_gain: float = 0.005  # a confirmed speed-up must be at least this much above 1, at its lower bound
     hang_seconds: float = 5.0  # a device step gets at least this long before it counts as hung
     baseline_limit: float = 60.0  # seconds for the first two runs of the baseline at a size, whose time is unknown
@@ -51,6 +52,7 @@ class Confirmation:
     speedups: tuple[tuple[str, float, float, float], ...] = ()  # size, ratio of medians, low, high
     reason: str = ""
     warm: tuple[tuple[str, float], ...] = ()  # size, ratio of medians with a warm cache, where times are cold ones
+    notes: tuple[str, ...] = ()
 
 
 class Evaluator(Protocol):

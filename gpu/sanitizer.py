@@ -19,7 +19,7 @@ from gpu.child import Child
 from gpu.setup import Setup
 from gpu.worker_config import WorkerConfig
 
-TOOLS = ("memcheck", "racecheck")
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 TIMEOUT = 120.0
 _SUMMARY = re.compile(r"(ERROR|RACECHECK) SUMMARY: (\d+) (?:errors?|hazards? displayed \((\d+) error)")
 _REFUSED = re.compile(r"Device not supported|not supported on this|Unable to|initialization failed", re.IGNORECASE)
@@ -85,7 +85,8 @@ def parse(tool: str, log: str) -> list[str]:
         text = line.removeprefix("=========")
         if text.startswith(" ") and not text.startswith("  "):
             text = text.strip()
-            if text.startswith(("Invalid", "Error:", "Uninitialized", "Race reported", "Misaligned", "Program hit")):
+            if text.startswith(("Invalid", "Error:", "Uninitialized", "Race reported", "Misaligned", "Barrier error",
+                                "Program hit")):
                 heads.append(f"{tool}: {text}")
     summary = _SUMMARY.search(log)
     if summary is not None and int(summary[3] or summary[2]) and not heads:

@@ -42,12 +42,14 @@ def timing(size: str, samples: Sequence[float], champion: Sequence[float] = ()) 
                   tuple(s for s in champion if valid(s)))
 
 
-def ratio(before: Sequence[float], after: Sequence[float], seed: int, draws: int = 1000) -> tuple[float, float, float]:
-    """``median(before) / median(after)`` with its 95 % bootstrap interval (percentiles of resampled medians)."""
+def ratio(before: Sequence[float], after: Sequence[float], seed: int, draws: int = 1000,
+          tail: float = 2.5) -> tuple[float, float, float]:
+    """``median(before) / median(after)`` with its bootstrap interval (percentiles of resampled medians); ``tail``
+    percent lie on either side, so it is the 95 % interval."""
     a, b = np.asarray(before), np.asarray(after)
     rng = np.random.default_rng(seed)
     ratios = (np.median(rng.choice(a, (draws, a.size)), axis=1) / np.median(rng.choice(b, (draws, b.size)), axis=1))
-    low, high = np.percentile(ratios, [2.5, 97.5])
+    low, high = np.percentile(ratios, [tail, 100.0 - tail])
     return float(np.median(a) / np.median(b)), float(low), float(high)
 
 

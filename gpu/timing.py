@@ -33,6 +33,16 @@ def batch_size(bench: Bench, seconds: float, options: EvaluatorOptions) -> int:
     return BATCH
 
 
+def remarks(bench: Bench, seconds: float, options: EvaluatorOptions) -> list[str]:
+    """What must be said of times this short (evaluator.md T14)."""
+    if seconds >= SHORT or bench.session.info.backend != "cuda":
+        return []
+    if batch_size(bench, seconds, options) > 1:
+        return [f"size {bench.size}: launches below 20 us are timed in batches of {BATCH}, warm cache"]
+    return [f"size {bench.size}: launches below 20 us with in-out arrays are timed one by one: the overhead of a "
+            "launch is part of their time"]
+
+
 class WrongWhileTimed(Exception):
     """One of the timed launches gave a wrong result; the text says which."""
 
@@ -61,6 +71,11 @@ def warm_up(bench: Bench, runner: Runner, seconds: float = WARM_UP) -> None:
             return
 
 
+def drawn(seed: int, count: int) -> int:
+    """Which of the timed launches is looked at (evaluator.md C22)."""
+    return random.Random(seed).randrange(count)
+
+
 def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: float, best: float,
             champion: Runner | None, look: Look | None = None, seed: int = 0) -> Timing:
     """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: that one gets at most
@@ -75,7 +90,7 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
     host: list[float] = []
     rival_host: list[float] = []
     spent = 0.0
-    chosen = random.Random(seed).randrange(max(options.samples, 1))
+    chosen = drawn(seed, max(options.samples, 1))
     for index in range(max(options.samples, 1)):
         samples.append(sample(bench, runner, options, batch))
         host.append(bench.session.host_seconds / batch)
@@ -121,7 +136,7 @@ def alternate(bench: Bench, first: Runner, second: Runner, options: EvaluatorOpt
     warm_up(bench, second)
     times: tuple[list[float], list[float]] = [], []
     host: tuple[list[float], list[float]] = [], []
-    chosen = random.Random(seed).randrange(2 * rounds)
+    chosen = drawn(seed, 2 * rounds)
     for _ in range(rounds):
         for which, runner in ((0, first), (1, second), (1, second), (0, first)):
             times[which].append(sample(bench, runner, options, batch, cold))
