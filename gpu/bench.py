@@ -54,8 +54,8 @@ class Bench:
         self.session.keep(self.buffers[name], copy=self.workload.argument(name).role == "inout")
 
     def reset(self, pattern: int) -> None:
-        """Before a run: in-out arrays as at the start, pure outputs and workspaces poisoned with ``POISON[pattern]``, guard
-        zones filled with ``GUARD[pattern]``."""
+        """Before a run: in-out arrays as at the start, pure outputs and workspaces poisoned with ``POISON[pattern]``,
+        guard zones filled with ``GUARD[pattern]``."""
         for buffer in (*self.buffers.values(), *self.workspaces.values()):
             self._guard(buffer, GUARD[pattern])
         for buffer in self.workspaces.values():

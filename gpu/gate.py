@@ -73,7 +73,9 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
             tolerance = tolerances(workload, terms)
         soundness.reads_outside(bench, setup.baseline, want, tolerance)
         if workload.reference is not None:
+            tell.stage(f"evaluating the reference at size {size}", PREPARE)
             _agrees(bench, setup, want, tolerance)
+            tell.stage(running, limit + AFTERWARDS * want.seconds)
         if index == 0:
             deterministic, spread = _spread(bench, setup, want, tolerance)
             if not deterministic:

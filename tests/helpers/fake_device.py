@@ -48,6 +48,7 @@ class Kernel:
 class FakeRunner:
     def __init__(self, kernel: Kernel, arguments: list[Any]) -> None:
         self.kernel, self.arguments = kernel, arguments
+        self.keeps: tuple[Buffer, ...] = ()
 
     def enqueue(self) -> None:
         self.kernel.calls += 1
@@ -117,8 +118,9 @@ class FakeSession:
         self.log.append("compare")
         return compare_arrays(buffer.data.copy(), want, rtol, atol)
 
-    def runner(self, loaded: Kernel, launches: tuple[Launch, ...], grids: Any, arguments: list[Any]) -> FakeRunner:
-        return FakeRunner(loaded, [a.data if isinstance(a, Buffer) else a for a in arguments])
+    def runner(self, loaded: Kernel, launches: tuple[Launch, ...], grids: Any,
+               arguments: list[list[Any]]) -> FakeRunner:
+        return FakeRunner(loaded, [a.data if isinstance(a, Buffer) else a for a in arguments[0]])
 
     def time(self, runner: Any, repeat: int = 1) -> float:
         self.log.append("time")
