@@ -182,7 +182,7 @@ class Lab:
 
     def measure(self, name: str) -> Outcome:
         with self._worker_on_it() as worker:
-            outcome = worker.handle({"op": "measure", "built": built(name)})
+            outcome = worker.handle({"op": "measure", "built": built(name), "ready": 0.0})
         assert isinstance(outcome, Outcome)
         return outcome
 
