@@ -6,7 +6,7 @@ real device shows on demand (a clock ramp, throttling, work that is replayed) ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from gpu.gate import GateResult, gate
 from gpu.interface import EvaluatorOptions
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Resources
-from gpu.session import GUARD, Buffer, Comparison
+from gpu.session import GUARD, Buffer, Call, Comparison
 from gpu.setup import Setup
 from gpu.worker import Worker
 from gpu.worker_config import WorkerConfig
@@ -118,9 +118,8 @@ class FakeSession:
         self.log.append("compare")
         return compare_arrays(buffer.data.copy(), want, rtol, atol)
 
-    def runner(self, loaded: Kernel, launches: tuple[Launch, ...], grids: Any,
-               arguments: list[list[Any]]) -> FakeRunner:
-        return FakeRunner(loaded, [a.data if isinstance(a, Buffer) else a for a in arguments[0]])
+    def runner(self, loaded: Kernel, calls: Sequence[Call]) -> FakeRunner:
+        return FakeRunner(loaded, [a.data if isinstance(a, Buffer) else a for a in calls[0].arguments])
 
     def time(self, runner: Any, repeat: int = 1) -> float:
         self.log.append("time")
