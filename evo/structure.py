@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evo import between
 from evo.problem.dtypes import spell
 from genome import ir
 from genome.errors import Refusal
@@ -68,6 +69,7 @@ def of_state(state: Scheduled) -> Report:
         "arrays": [{"name": a.name, "type": spell(a.element), "role": a.role, "read": a.read, "written": a.written,
                     "accesses": [access_report(x, state) for x in logical.accesses if x.array == a.name]}
                    for a in logical.arrays.values()],
+        "threads": between.of_threads(state, element_bytes),
         "sites": list(_sites(state)),
     }
 
@@ -213,6 +215,8 @@ def lines_of(r: Report) -> list[str]:
             lines.append(f"points cannot be redistributed over threads: {_because(r['mapping'])}")
             lines += [f"  also: {_because(b)}" for b in r["blockers"][1:]]
         lines += _section("arrays", [line for a in r["arrays"] for line in _array_lines(a)])
+        if r["threads"] is not None:
+            lines += _section("threads of a block", between.lines_of(r["threads"]))
         lines += _section("sites", [_site_line(s) for s in r["sites"]])
     lines += _section("left out of the translation unit", r["notes"])
     if r["other_kernels"]:

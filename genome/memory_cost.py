@@ -1,14 +1,16 @@
-"""What a warp's accesses cost: 32-byte sectors of global memory, wavefronts of shared memory (lanes enumerated)."""
+"""What a warp's accesses cost: 32-byte sectors of global memory, wavefronts of shared memory (lanes enumerated).
+
+The first half is about scheduled kernels, the second about kernels that keep their own threads and shared memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from genome.counts import value
 from genome.expressions import Number
 from genome.footprint import StagePlan
 from genome.logical import Access
-from genome.poly import coord_symbol
+from genome.poly import Poly, coord_symbol
 from genome.schedule import AxisMap, Schedule
 
 SECTOR = 32  # bytes: the granularity of a global access
@@ -73,3 +75,51 @@ def wavefronts(access: Access, plan: StagePlan, schedule: Schedule, width: int) 
         word = flat * width // 4
         per_bank.setdefault(word % BANKS, set()).add(word)
     return float(max(len(w) for w in per_bank.values()))
+
+
+def lane_elements(poly: Poly, block: tuple[int, int, int], quotients: Mapping[str, tuple[Poly, int]],
+                  values: Mapping[str, Number]) -> list[int] | None:
+    """The flat subscripts of the lanes of a block's first warp. ``quotients``: symbols that stand for a rounded
+    quotient. Counters and block indices are 0: they are equal for all lanes. None where a value is missing."""
+    x, y, z = block
+    out: list[int] = []
+    for lane in range(min(WARP, x * y * z)):
+        at: dict[str, Number] = {"threadIdx.x": lane % x, "threadIdx.y": lane // x % y, "threadIdx.z": lane // (x * y),
+                                 **values}
+        found = _at(poly, at, quotients)
+        if found is None:
+            return None
+        out.append(found)
+    return out
+
+
+def _at(poly: Poly, at: dict[str, Number], quotients: Mapping[str, tuple[Poly, int]]) -> int | None:
+    for s in poly.symbols:
+        if s not in at:
+            whole = _at(quotients[s][0], at, quotients) if s in quotients else 0
+            if whole is None:
+                return None
+            at[s] = whole // quotients[s][1] if s in quotients else 0
+    v = value(poly, at)
+    return None if v is None else int(v)
+
+
+def sectors_of(elements: Sequence[int], width: int) -> int:
+    """Sectors that elements of ``width`` bytes lie in."""
+    return len({e * width // SECTOR for e in elements} | {(e * width + width - 1) // SECTOR for e in elements})
+
+
+def passes_of(elements: Sequence[int], width: int) -> int:
+    """Passes over the banks of shared memory: the most distinct words in one bank. Elements of 8 bytes go in two
+    halves of a warp, of 16 in four quarters, each with its own passes."""
+    groups = max(1, width // 4)
+    size = -(-len(elements) // groups)
+    return sum(_passes(elements[i:i + size], width) for i in range(0, len(elements), size))
+
+
+def _passes(elements: Sequence[int], width: int) -> int:
+    banks: dict[int, set[int]] = {}
+    for e in elements:
+        for word in range(e * width // 4, (e * width + max(width, 1) - 1) // 4 + 1):
+            banks.setdefault(word % BANKS, set()).add(word)
+    return max(len(w) for w in banks.values())

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from genome.memory_cost import item_stride, lane_coordinates, sectors, wavefronts
+from genome.memory_cost import (
+    item_stride,
+    lane_coordinates,
+    lane_elements,
+    passes_of,
+    sectors,
+    sectors_of,
+    wavefronts,
+)
+from genome.normal import normalise
+from genome.races import all_touches
 from genome.schedule import AxisMap, Schedule
 from genome.scheduled import Scheduled
+from genome.touches import collect
+from genome.uniform import uniformity
+from genome.unit import load_unit
 from tests.helpers.kernels import applied, block, coarsen, example, order, scheduled, stage, tile
 
 
@@ -121,3 +136,65 @@ def test_bank_conflicts_of_sgemm() -> None:
     assert waves(fragments, "B") == 2
     strided = applied(example("sgemm"), coarsen("x", 8, "strided"), tile("k", 16), stage("B", "k.o"))
     assert waves(strided, "B") == 1
+
+
+# block, declaration of s, subscripts, bytes, passes of the first warp over the 32 banks
+PASSES = [
+    ((32, 1), "float s[2048]", "s[x]", 4, 1),
+    ((32, 1), "float s[2048]", "s[2 * x]", 4, 2),           # even banks, twice
+    ((32, 1), "float s[2048]", "s[3 * x]", 4, 1),           # odd strides meet no bank twice
+    ((32, 1), "float s[2048]", "s[4 * x]", 4, 4),
+    ((32, 1), "float s[2048]", "s[16 * x]", 4, 16),         # banks 0 and 16
+    ((32, 1), "float s[2048]", "s[32 * x]", 4, 32),
+    ((32, 1), "float s[2048]", "s[33 * x]", 4, 1),
+    ((32, 1), "float s[2048]", "s[0]", 4, 1),               # one word for all
+    ((32, 1), "float s[2048]", "s[x / 2]", 4, 1),           # pairs read one word
+    ((32, 1), "float s[2048]", "s[x % 8 * 32]", 4, 8),      # eight words of bank 0, each for four lanes
+    ((32, 1), "float s[2048]", "s[31 - x]", 4, 1),
+    ((32, 1), "double s[1024]", "s[x]", 8, 2),              # 256 bytes: two halves
+    ((32, 1), "float4 s[512]", "s[x]", 16, 4),              # 512 bytes: four quarters
+    ((32, 1), "unsigned char s[512]", "s[x]", 1, 1),        # four lanes a word
+    ((8, 8), "float s[8][8]", "s[y][x]", 4, 1),             # words 0 to 31
+    ((8, 8), "float s[8][9]", "s[y][x]", 4, 2),             # 9 y + x: words 0 to 2 and 32 to 34
+    ((8, 8), "float s[8][8]", "s[x][y]", 4, 2),             # 8 x + y: x and x + 4 in one bank
+    ((16, 16), "float s[16][16]", "s[x][y]", 4, 8),         # 16 x + y: banks 0, 1, 16, 17
+    ((16, 16), "float s[16][17]", "s[x][y]", 4, 2),         # words 0 and 256
+]
+# block, element, subscript, bytes, sectors of the first warp of block 0
+OWN_SECTORS = [
+    ((32, 1), "float", "x", 4, 4), ((32, 1), "float", "x + 1", 4, 5), ((32, 1), "float", "2 * x", 4, 8),
+    ((32, 1), "float", "x * n", 4, 32),                     # rows of 100 words
+    ((32, 1), "float", "x / 4", 4, 1), ((32, 1), "double", "x", 8, 8), ((32, 1), "float4", "x", 16, 16),
+    ((32, 1), "unsigned char", "x", 1, 1),
+    ((8, 8), "float", "y * n + x", 4, 6),  # rows begin 400 bytes apart: every other one crosses a sector
+    ((8, 8), "float", "y * 8 + x", 4, 4),                   # four rows in a row
+    ((32, 1), "float", "x % 4 * 8 + x / 4", 4, 4),          # a permutation of 32 neighbours
+]
+
+
+def own_elements(tmp_path: Path, shape: tuple[int, int], declaration: str, place: str) -> tuple[list[int], str]:
+    """The subscripts of the first warp, and the space of the array."""
+    path = tmp_path / "k.cu"
+    path.write_text(f"__global__ void k({declaration}) {{\n    int x = threadIdx.x, y = threadIdx.y;\n{place}\n}}\n")
+    kernel_ = normalise(load_unit(path).kernel)
+    touches = collect(kernel_, (*shape, 1), uniformity(kernel_))
+    touch = next(t for t in all_touches(touches.items) if t.array in ("s", "a"))
+    assert touch.poly is not None
+    elements = lane_elements(touch.poly, (*shape, 1), touches.quotients, {"n": 100})
+    assert elements is not None and len(elements) == 32
+    return elements, touch.space
+
+
+@pytest.mark.parametrize(("shape", "array", "place", "width", "want"), PASSES)
+def test_passes_over_own_shared_memory(tmp_path: Path, shape: tuple[int, int], array: str, place: str, width: int,
+                                       want: int) -> None:
+    elements, space = own_elements(tmp_path, shape, "int n", f"    __shared__ {array};\n    {place} = {{}};"
+                                   if "4 s" in array else f"    __shared__ {array};\n    {place} = 1;")
+    assert (passes_of(elements, width), space) == (want, "shared")
+
+
+@pytest.mark.parametrize(("shape", "element", "subscript", "width", "want"), OWN_SECTORS)
+def test_sectors_of_own_threads(tmp_path: Path, shape: tuple[int, int], element: str, subscript: str, width: int,
+                                want: int) -> None:
+    elements, space = own_elements(tmp_path, shape, f"{element}* a, int n", f"    a[{subscript}] = {{}};")
+    assert (sectors_of(elements, width), space) == (want, "global")
