@@ -18,27 +18,18 @@ def _set_up() -> tuple[list[bytes], list[bytes], list[bytes]]:
 
     headers = prelude.headers()
     options = [b"--gpu-architecture=compute_90", b"--std=c++17", b"-default-device",
-               f"--pre-include={prelude.PRE_INCLUDE}".encode(), *(f"-I{f}".encode() for f in include_folders())]
+               *(f"-I{f}".encode() for f in include_folders())]
     return [h.encode() for h in headers.values()], [n.encode() for n in headers], options
 
 
 def ptx(source: str) -> str:
     """Canonical PTX for compute_90. Raises :class:`CompileFailed`."""
-    try:
-        return _ptx(source, True)
-    except CompileFailed as first:
-        try:  # headers of CCCL define the integer types themselves
-            return _ptx(source, False)
-        except CompileFailed:
-            raise first from None
-
-
-def _ptx(source: str, prelude: bool) -> str:
     from cuda.bindings import nvrtc
 
+    from gpu import prelude
+
     texts, names, options = _set_up()
-    if not prelude:
-        texts, names, options = [], [], [o for o in options if not o.startswith(b"--pre-include")]
+    options = [*options, *(o.encode() for o in prelude.options(source))]
     _, program = nvrtc.nvrtcCreateProgram(source.encode("utf-8", "surrogateescape"), b"kernel.cu", len(names), texts,
                                           names)
     try:

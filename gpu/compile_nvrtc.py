@@ -1,4 +1,5 @@
-"""Builder child for CUDA: NVRTC to a cubin for one architecture. Needs neither a GPU nor a toolkit."""
+"""Builder child for CUDA: NVRTC to a cubin for one architecture. Needs neither a GPU nor a toolkit; where there is one,
+its nvcc takes what NVRTC cannot."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from typing import Any
 
 from cuda.bindings import nvrtc
 
-from genome.program import Program
-from gpu import compile_cache, elf, prelude, ptxas, support_cuda
+from genome.program import Launch, Program
+from gpu import compile_cache, compile_nvcc, elf, prelude, ptxas, support_cuda
 from gpu.build import Built, CompileError
 from gpu.child_main import Tell
 from gpu.compile_common import BuilderConfig, BuilderRole
@@ -27,6 +28,9 @@ _DROPPED = re.compile(r"^(-O\d?|-c|-arch=.*|--gpu-architecture=.*|-gencode=.*|-c
                       r"--generate-line-info|-rdc=.*|-ccbin=.*|-m64|-g|-shared|-cudart=.*|-w|--expt-.*|-l.*|-L.*)$")
 _NO_KERNEL = re.compile(r'__nv_name_map\(\d+\): error: identifier "([^"]+)" is undefined')
 _DROPPED_WITH_OPERAND = frozenset({"-arch", "-gencode", "-code", "-Xcompiler", "-o", "-ccbin", "-x", "-diag-suppress"})
+
+
+EMPTY = 'extern "C" __global__ void evo_empty() {}\n'
 
 
 class Builder(BuilderRole):
@@ -83,6 +87,7 @@ class NvrtcCompiler:
         self._flags = nvrtc_flags(config.flags)
         self._folders = include_folders()
         self._users = compile_cache.headers(config.flags)  # once: nobody edits headers during a run
+        self._nvcc: dict[object, bool] = {}
 
     def compile(self, program: Program, optimise: bool) -> Built:
         """Raises :class:`CompileError` with the compiler's message. ``optimise`` is not looked at: NVRTC is trusted."""
@@ -96,11 +101,33 @@ class NvrtcCompiler:
         if cached is not None:
             return cached
         begin = time.monotonic()
-        binary, symbols, log = self._run(program, flags)
+        try:
+            binary, symbols, log = self._run(program, flags)
+        except CompileError:
+            if not self._for_nvcc(program.source, flags):
+                raise
+            binary, log = compile_nvcc.compile_cubin(program.source, self._device.arch, flags)
+            symbols = tuple(la.kernel for la in program.launches)
         built = Built(program, binary, symbols,
                       self._resources(program, binary, symbols, log, time.monotonic() - begin), log)
         self._cache.put(name, built)
         return built
+
+    def _for_nvcc(self, source: str, flags: list[str]) -> bool:
+        """Whether it is the headers that NVRTC cannot take, and nvcc can: the same then holds for the baseline and
+        every candidate of it."""
+        alone = compile_nvcc.headers_alone(source)
+        key = (alone, tuple(flags))
+        if key not in self._nvcc:
+            self._nvcc[key] = compile_nvcc.available() and not self._takes(alone, flags)
+        return self._nvcc[key]
+
+    def _takes(self, source: str, flags: list[str]) -> bool:
+        try:
+            self._run(Program(source + EMPTY, (Launch("evo_empty", ("1", "1", "1"), (1, 1, 1)),)), flags)
+        except CompileError:
+            return False
+        return True
 
     def _run(self, program: Program, flags: list[str]) -> tuple[bytes, tuple[str, ...], str]:
         names = list(self._headers)
@@ -111,7 +138,7 @@ class NvrtcCompiler:
             for launch in program.launches:
                 _checked(nvrtc.nvrtcAddNameExpression(handle, launch.kernel.encode()))
             options = [f"--gpu-architecture={self._device.arch}", "--ptxas-options=-v", "-default-device",
-                       f"--pre-include={prelude.PRE_INCLUDE}", *(f"-I{f}" for f in self._folders), *flags]
+                       *prelude.options(program.source), *(f"-I{f}" for f in self._folders), *flags]
             if not any(o.startswith(("-std", "--std")) for o in options):
                 options.append("--std=c++17")
             encoded = [o.encode() for o in options]

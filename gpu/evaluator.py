@@ -15,7 +15,7 @@ from genome.errors import InputError
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.workload import Workload
-from gpu import data, devices, limits, sanitizer, watch
+from gpu import compile_nvcc, data, devices, limits, sanitizer, watch
 from gpu.backend import Backend, make_backend
 from gpu.build import Built
 from gpu.compile_common import BuildOutcome
@@ -115,6 +115,8 @@ class LocalEvaluator:
         self._medians[BASELINE] = times
         self._publish(self._setup)
         notes = report.notes + self._backend.notes()
+        if built.log.startswith(compile_nvcc.SAID):
+            notes += (compile_nvcc.SAID,)
         if over:
             notes += (f"the baseline itself does not meet the constraint {over}",)
         evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from genome.program import Launch, Program
-from gpu import compile_cache, cubin, elf, frames, ptxas, support_cuda
+from gpu import compile_cache, compile_nvcc, cubin, elf, frames, ptxas, support_cuda
 from gpu.child import Child
 from gpu.compile_common import BuilderConfig, BuildOutcome
 from gpu.engine import Engine, Pool, Task
@@ -118,6 +118,41 @@ def test_templates_and_prelude(compiler: Compiler) -> None:
                          + std::numeric_limits<float>::max() + __half2float(__float2half(1.0f)); }""",
                              name="k<float, 16>"))
     assert made.entries[0].startswith("_Z1kIfLi16E")
+
+
+def test_the_prelude_agrees_with_cooperative_groups(compiler: Compiler) -> None:
+    """Their headers define the integer types themselves; C++ takes mixed arguments to double."""
+    source = """#include <stdint.h>
+      #include <cooperative_groups.h>
+      namespace cg = cooperative_groups;
+      __global__ void k(float* a, double* b, int64_t n, uint8_t* c) {
+        cg::thread_block block = cg::this_thread_block();
+        auto tile = cg::tiled_partition<32>(block);
+        a[block.thread_rank()] = pow(a[0], 2.0) + std::pow(b[0], a[1]) + fmax(a[2], 0.0) + sqrt(n) + c[n];
+        block.sync(); }"""
+    assert built(compiler(source)).entries
+    assert built(compiler(source.replace("#include <cooperative_groups.h>", "").replace(
+        "namespace cg = cooperative_groups;", "").replace("cg::thread_block block = cg::this_thread_block();", "")
+        .replace("auto tile = cg::tiled_partition<32>(block);", "").replace("block.thread_rank()", "threadIdx.x")
+        .replace("block.sync();", "std::is_same<int64_t, long>::value;"))).entries
+
+
+@pytest.mark.slow
+def test_nvcc_takes_what_nvrtc_cannot(compiler: Compiler) -> None:
+    """cub's headers hold host code. An error of the kernel's own is not tried twice."""
+    if not compile_nvcc.available():
+        pytest.skip("no nvcc")
+    source = """#include <cub/cub.cuh>
+      extern "C" __global__ void k(float* a) {
+        typedef cub::BlockReduce<float, 128> Reduce;
+        __shared__ Reduce::TempStorage room;
+        float s = Reduce(room).Sum(a[threadIdx.x]);
+        if (threadIdx.x == 0) a[0] = s; }"""
+    made = built(compiler(source))
+    assert made.log.startswith(compile_nvcc.SAID) and made.resources.registers > 0
+    assert made.resources.shared_bytes > 0 and made.entries == ("k",)
+    broken = compiler('extern "C" __global__ void k(float* a) { a[0] = nothing; }')
+    assert broken.verdict == Verdict.COMPILE_ERROR and "nothing" in broken.log
 
 
 def test_the_workers_own_kernels_compile_even_with_fast_math(compiler: Compiler, tmp_path: Path) -> None:
