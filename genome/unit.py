@@ -77,7 +77,7 @@ class SourceUnit:
     def cuda(self, kernel: ir.Kernel | None = None, *more: ir.Kernel) -> str:
         """The translation unit to compile, with ``kernel`` (default: the loaded one) printed in its place, and
         ``more`` kernels behind it."""
-        printed = "\n".join(cuda_printer.print_kernel(k) for k in (kernel or self.kernel, *more))
+        printed = cuda_printer.print_kernel(kernel or self.kernel, *more)
         texts = [printed.rstrip("\n") if p.text is None else p.text.strip("\n") for p in self.parts]
         return "\n".join(t for t in texts if t.strip()) + "\n"
 

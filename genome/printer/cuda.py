@@ -59,11 +59,14 @@ class CudaPrinter(Printer):
         return "\n".join([*lines, current])
 
 
-def print_kernel(kernel: ir.Kernel) -> str:
-    """The kernel as CUDA source, with the helpers that it needs in front, ending with a newline."""
-    printer = CudaPrinter()
-    helpers = ASYNC_HELPERS if any(isinstance(n, ir.AsyncCopy) for n in walk(kernel.body)) else ""
-    return helpers + "\n".join([printer.head(kernel), *printer.body(kernel.body, 1), "}"]) + "\n"
+def print_kernel(*kernels: ir.Kernel) -> str:
+    """Kernels as CUDA source, with the helpers that they need in front, ending with a newline."""
+    helpers = ASYNC_HELPERS if any(isinstance(n, ir.AsyncCopy) for k in kernels for n in walk(k.body)) else ""
+    texts = []
+    for k in kernels:
+        printer = CudaPrinter()
+        texts.append("\n".join([printer.head(k), *printer.body(k.body, 1), "}"]) + "\n")
+    return helpers + "\n".join(texts)
 
 
 def print_expr(expr: ir.Expr) -> str:
