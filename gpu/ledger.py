@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+T = TypeVar("T")
 PREPARE, LOAD, VERIFY, TIME, OTHER = "prepare", "load", "verify", "time", "other"
 WAITED = "waited"  # for a task, while the candidate was compiled already: what an evaluator must not do
 STARVED = "starved"  # for a task, while no candidate was compiled
@@ -38,6 +40,13 @@ class Ledger:
         finally:
             self._turn()
             self._open.pop()
+
+    def during(self, name: str, function: Callable[[], T]) -> Callable[[], T]:
+        """``function``, its time counted to a phase."""
+        def timed() -> T:
+            with self.phase(name):
+                return function()
+        return timed
 
     def take(self) -> dict[str, float]:
         """The sums since the last call; open phases up to now."""

@@ -219,7 +219,7 @@ class Worker:
             try:
                 with self._ledger.phase(TIME):
                     taken = timing.measure(bench, runner, setup.options, first, b, champion,
-                                           looking(setup, bench, want),
+                                           self._ledger.during(VERIFY, looking(setup, bench, want)),
                                            zlib.crc32(built.program.key.encode()) + setup.options.seed)
             except timing.WrongWhileTimed as e:
                 return Outcome(Verdict.NOT_REPEATABLE, f"right first, wrong in {e}", max_error=worst)

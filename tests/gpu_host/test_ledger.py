@@ -13,6 +13,10 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
+    def tick(self) -> str:
+        self.now += 128.0
+        return "right"
+
 
 def test_time_belongs_to_the_innermost_phase() -> None:
     clock = Clock()
@@ -25,11 +29,12 @@ def test_time_belongs_to_the_innermost_phase() -> None:
             with ledger.phase(VERIFY):
                 clock.now += 4.0
             clock.now += 8.0
+            assert ledger.during(VERIFY, clock.tick)() == "right"
         with pytest.raises(RuntimeError), ledger.phase(VERIFY):
             clock.now += 16.0
             raise RuntimeError
         clock.now += 32.0
-        assert ledger.take() == {OTHER: 33.0, TIME: 10.0, VERIFY: 20.0}
+        assert ledger.take() == {OTHER: 33.0, TIME: 10.0, VERIFY: 148.0}
         clock.now += 64.0
     assert ledger.take() == {OTHER: 64.0}
 
