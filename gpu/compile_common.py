@@ -64,7 +64,7 @@ class BuilderRole:
             return None
         self._tell.stage("compiling", self._config.compile_timeout)
         try:
-            built = self._compiler.compile(task["program"], not task.get("plain", False))
+            built = self._compiler.compile(task["program"], not task.get("plain", False)).sealed(self._config.flags)
         except CompileError as e:
             return BuildOutcome(Verdict.COMPILE_ERROR, _first_line(str(e)), log=str(e))
         outcome = self._judge(built) if task["op"] == "build" else BuildOutcome(Verdict.OK, built=built)

@@ -43,6 +43,9 @@ def certain(trial: Trial, options: EvaluatorOptions) -> bool:
 
 def confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int) -> Trial:
     """``seed`` must differ from the one that the search ran on."""
+    wrong = built.mismatch(setup.options.flags)
+    if wrong:
+        return Trial(Verdict.LAUNCH_FAILURE, wrong)
     try:
         return _confirm(session, tell, setup, built, seed)
     except DeviceFault as e:

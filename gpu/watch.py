@@ -14,9 +14,11 @@ from genome.errors import InputError
 from gpu import limits, oclgrind, sanitizer
 from gpu.build import Built
 from gpu.setup import Setup
-from gpu.sizes import work
+from gpu.sizes import shape_scalars, work
 
-MOST_WORK = 2.0**19  # of the size that Oclgrind interprets: some three seconds
+# Of the size that Oclgrind interprets, by the number of its extents (a third one is mostly summed over): some three
+# seconds for a candidate.
+MOST_WORK = (0.0, 2.0**12, 2.0**14, 2.0**19)
 LIMIT = 30.0  # seconds for Oclgrind
 
 
@@ -47,7 +49,8 @@ def finalist(backend: str, setup: Setup, built: Built, support: dict[str, Built]
 def _oclgrind(setup: Setup, built: Built) -> Callable[[Built], Found]:
     if not oclgrind.available():
         raise InputError("not watched for races: Oclgrind is not installed")
-    fit = [p.size for p in setup.proxies if work(setup.workload, p.size) <= MOST_WORK
+    most = MOST_WORK[min(len(shape_scalars(setup.workload)), 3)]
+    fit = [p.size for p in setup.proxies if work(setup.workload, p.size) <= most
            and limits.applies(built.program, setup.workload.scalars(p.size))]
     if not fit:
         raise InputError("not watched for races: no size is small enough for Oclgrind")

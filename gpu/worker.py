@@ -154,6 +154,9 @@ class Worker:
                 self._proxies = Proxies(self.session, self._setup)
                 self._proxies.prepare()
         begin = time.monotonic()
+        wrong = built.mismatch(self._setup.options.flags)
+        if wrong:
+            return Outcome(Verdict.LAUNCH_FAILURE, wrong)
         try:
             outcome = self._judge(built)
         except DeviceFault as e:

@@ -1,4 +1,4 @@
-"""Seven small problems in a common dialect of CUDA C++ and OpenCL C, and honest ways to do the same work.
+"""Eight small problems in a common dialect of CUDA C++ and OpenCL C, and honest ways to do the same work.
 
 Words in capitals are the dialect's. The honest kernels are the evaluator's positive controls: whatever they change
 (block, order of addition, staging, precision upwards) they must pass, every time.
@@ -92,14 +92,10 @@ GEMM = Problem(
              (size(M=64, N=80, K=48),), (size(M=33, N=50, K=29),)),
     Way(product(NAIVE), (16, 16, 1), TWO_D), {
         "block 32x8": Way(product(NAIVE), (32, 8, 1), TWO_D),
-        "block 64x1": Way(product(NAIVE), (64, 1, 1), TWO_D),
         "reversed": Way(product("for (int k = K - 1; k >= 0; --k) s += A[y*K+k] * B[k*N+x];"), (16, 8, 1), TWO_D),
         "two accumulators": Way(product("float t = 0.0f; int k = 0; for (; k + 1 < K; k += 2) { s += A[y*K+k]*B[k*N+x];"
                                         " t += A[y*K+k+1]*B[(k+1)*N+x]; } if (k < K) s += A[y*K+k]*B[k*N+x]; s += t;"),
                                 (16, 16, 1), TWO_D),
-        "unrolled": Way(product("int k = 0; for (; k + 3 < K; k += 4) { s += A[y*K+k]*B[k*N+x]; s += A[y*K+k+1]*"
-                                "B[(k+1)*N+x]; s += A[y*K+k+2]*B[(k+2)*N+x]; s += A[y*K+k+3]*B[(k+3)*N+x]; }"
-                                " for (; k < K; ++k) s += A[y*K+k]*B[k*N+x];"), (16, 16, 1), TWO_D),
         "fused": Way(product("for (int k = 0; k < K; ++k) s = FMAF(A[y*K+k], B[k*N+x], s);"), (8, 8, 1), TWO_D),
         "double inside": Way(product("double d = 0.0; for (int k = 0; k < K; ++k) d += (double)A[y*K+k] * B[k*N+x];"
                                      " s = (float)d;"), (16, 16, 1), TWO_D),
@@ -218,6 +214,15 @@ AXPBY = Problem(
                        ("7", "1", "1")),
     })
 
+# ------------------------------------------------------------------------- what wrong kernels need: special data
+LARGE = Problem(
+    "GLOBAL const float* x, GLOBAL float* y, int N",
+    Workload((floats("x", "N", init="uniform"), floats("y", "N", "out"), *scalars("N")), (size(N=5000),)),
+    Way("int i = GX; if (i < N) y[i] = 1e6f * FMAXF(x[i], 0.0f);", (64, 1, 1), ONE_D), {
+        "block 32": Way("int i = GX; if (i < N) y[i] = 1e6f * FMAXF(x[i], 0.0f);", (32, 1, 1), ONE_D),
+        "branch": Way("int i = GX; if (i < N) y[i] = x[i] > 0.0f ? x[i] * 1e6f : 0.0f;", (64, 1, 1), ONE_D),
+    })
+
 PROBLEMS = {"gemm": GEMM, "norms": NORMS, "softmax": SOFTMAX, "stencil": STENCIL, "transpose": TRANSPOSE,
-            "histogram": HISTOGRAM, "axpby": AXPBY}
-assert sum(len(p.honest) for p in PROBLEMS.values()) >= 30
+            "histogram": HISTOGRAM, "axpby": AXPBY, "large": LARGE}
+assert sum(len(p.honest) for p in PROBLEMS.values()) >= 30, "positive controls"

@@ -146,7 +146,7 @@ class Tell:
 
 def built(name: str) -> Built:
     program = Program(name, (Launch("k", ("1", "1", "1"), (1, 1, 1)),))
-    return Built(program, name.encode(), ("k",), Resources(binary=name))
+    return Built(program, name.encode(), ("k",), Resources(binary=name)).sealed(())
 
 
 INFO = DeviceInfo("fake", "fake device")
