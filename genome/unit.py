@@ -201,7 +201,12 @@ def _build(source: Source, found: Function, others: tuple[str, ...], block: tupl
     parts = device_part.collect(source, found)
     cx = _context(source)
     declarations = _file_scope(source, cx)
-    kernel = recognise_loops(alpha_rename(_kernel(source, found, cx)))
+    known = {d.name: str(d.init.value) for d in declarations if isinstance(d.init, ir.IntLit) and not d.dims
+             and d.type.const}
+    bounds, unknown = _launch_bounds(found.node, known)
+    pragmas = {at: (end, _with_values(argument, known)) for at, (end, argument) in source.pragmas.items()}
+    kernel = recognise_loops(alpha_rename(_kernel(source, found, cx, pragmas)))
+    kernel = replace(kernel, launch_bounds=bounds)
     if coordinates:
         kernel = recognise(kernel, block)
     kept = "\n".join(p.text for p in parts if p.text is not None)
@@ -210,8 +215,11 @@ def _build(source: Source, found: Function, others: tuple[str, ...], block: tupl
                     and source.raw[f.outer.start_byte:f.outer.end_byte].decode("utf-8", "surrogateescape") in kept)
     file, line = source.origin(kernel.loc.line)
     kernel = moved(label_loops(kernel), line - kernel.loc.line)
+    notes = device_part.left_out(source)
+    if unknown:
+        notes += (f"{file}:{line}: __launch_bounds__({unknown}) is left out: no numbers",)
     return SourceUnit(file, kernel, helpers, others, tuple(parts), _original(source, found), declarations,
-                      found.c_linkage, device_part.left_out(source))
+                      found.c_linkage, notes)
 
 
 def moved(kernel: ir.Kernel, lines: int) -> ir.Kernel:
@@ -272,7 +280,7 @@ def _file_scope(source: Source, cx: Context) -> tuple[ir.Decl, ...]:
     return tuple(out)
 
 
-def _kernel(source: Source, found: Function, cx: Context) -> ir.Kernel:
+def _kernel(source: Source, found: Function, cx: Context, pragmas: dict[int, tuple[int, str]]) -> ir.Kernel:
     line = found.node.start_point[0] + 1
     declarator = function_declarator(found.node)
     params = parameters(declarator.child_by_field_name("parameters") if declarator is not None else None)
@@ -284,20 +292,28 @@ def _kernel(source: Source, found: Function, cx: Context) -> ir.Kernel:
         raise InputError(f"kernel '{found.name}' has no body", file=source.file, line=line)
     cx.scopes.append({p.name: (p.type, 0) for p in params})
     try:
-        statements = Converter(cx, source.pragmas).body(body)
+        statements = Converter(cx, pragmas).body(body)
     finally:
         cx.scopes.pop()
-    return ir.Kernel(found.name, tuple(params), statements, _launch_bounds(found.node), True, location(found.node))
+    return ir.Kernel(found.name, tuple(params), statements, None, True, location(found.node))
 
 
-def _launch_bounds(node: Node) -> tuple[int, int] | None:
+def _with_values(text: str, known: Mapping[str, str]) -> str:
+    """Integer constants of the file by their values."""
+    return re.sub(r"[A-Za-z_]\w*", lambda m: known.get(m[0], m[0]), text)
+
+
+def _launch_bounds(node: Node, known: Mapping[str, str]) -> tuple[tuple[int, int] | None, str]:
+    """The bounds, and their text where they are no numbers. ``known``: integer constants of the file."""
     for child in node.children:
         if child.type == "launch_bounds":
-            values = [constant(re.sub(r"(?<=\d)[uU]\b", "", text_of(c))) for c in child.children if c.is_named
-                      and c.type not in ("comment", "__launch_bounds__")]
-            if values and values[0] is not None:
-                return values[0], (values[1] or 0) if len(values) > 1 else 0
-    return None
+            texts = [text_of(c) for c in child.children if c.is_named and c.type not in ("comment",
+                                                                                        "__launch_bounds__")]
+            values = [constant(re.sub(r"(?<=\d)[uU]\b", "", _with_values(t, known))) for t in texts]
+            if not values or None in values[:2]:
+                return None, ", ".join(texts)
+            return (values[0] or 0, (values[1] or 0) if len(values) > 1 else 0), ""
+    return None, ""
 
 
 _HELPERS: dict[object, DeviceFunction] = {}  # every kernel of a file asks for the same

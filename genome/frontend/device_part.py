@@ -185,6 +185,7 @@ def collect(source: Source, kernel: Function) -> list[Part]:
     items: list[Item] = []
     _items(source.tree.root_node, around, kernel, source, items)
     used, called = uses(kernel.node)
+    used |= pragma_names(kernel.node, source)
     reached = _reach(items, used, called)
     parts: list[Part] = []
     _emit(source.tree.root_node, around, kernel, source, reached, parts)
@@ -193,6 +194,12 @@ def collect(source: Source, kernel: Function) -> list[Part]:
     parts.sort(key=lambda p: source.order(p.line))
     return [p if p.line <= source.expanded.lines else replace(p, line=line, file=file)
             for p in parts for file, line in (source.origin(p.line),)]
+
+
+def pragma_names(node: Node, source: Source) -> set[str]:
+    """Names in the arguments of the unroll pragmas inside, which the grammar sees as comments."""
+    return {name for start, (_, argument) in source.pragmas.items() if node.start_byte <= start < node.end_byte
+            for name in re.findall(r"[A-Za-z_]\w*", argument)}
 
 
 def left_out(source: Source) -> tuple[str, ...]:
@@ -220,7 +227,9 @@ def _items(node: Node, around: set[int], kernel: Function, source: Source, out: 
         if child.id in around:
             _items(child, around, kernel, source, out)
         elif child.is_named:
-            out.append(describe(child, source, kernel))
+            item = describe(child, source, kernel)
+            item.used |= pragma_names(child, source)
+            out.append(item)
 
 
 def _reach(items: list[Item], used: set[str], called: set[str]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -195,13 +195,24 @@ class Converter:
             value = constant(found)
             return (value is not None, value)
 
+    def with_pragma(self, node: Node) -> ir.Opaque:
+        """A loop kept as text, with the pragma before it (one inside is part of its text anyway)."""
+        kept = self.opaque(node, "unroll pragma")
+        before = self.starts[:bisect_left(self.starts, node.start_byte)]
+        if before:
+            between = self.cx.raw[self.pragmas[before[-1]][0]:node.start_byte]
+            if not between.strip() or _only_comments(between):
+                text = self.cx.raw[before[-1]:self.pragmas[before[-1]][0]].decode("utf-8", "surrogateescape")
+                return replace(kept, text=f"{text.strip()}\n{kept.text}")
+        return kept
+
     def loop(self, node: Node) -> tuple[ir.Stmt, ...] | None:
         body_node = node.child_by_field_name("body")
         if body_node is None:
             return None
         understood, unroll = self.unroll(node, body_node)
         if not understood:
-            return None
+            return (self.with_pragma(node),)
         kind = {"for_statement": "for", "while_statement": "while", "do_statement": "do"}[node.type]
         self.cx.scopes.append({})
         try:

@@ -20,6 +20,7 @@ VECTORS = {f"{b}{n}" for b in ("char", "uchar", "short", "ushort", "int", "uint"
 BUILTIN_TYPES = SCALARS | VECTORS | {"void"}
 UNSIGNED = {"unsigned char", "unsigned short", "unsigned int", "unsigned long", "unsigned long long", "size_t",
             "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t"}
+SIZED = {"unsigned", "signed", "long", "short", "int", "char", "double"}  # words of a type of several
 WIDTHS = {"bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1, "uint8_t": 1, "short": 2,
           "unsigned short": 2, "int16_t": 2, "uint16_t": 2, "int": 4, "unsigned int": 4, "int32_t": 4, "uint32_t": 4,
           "float": 4}
@@ -90,6 +91,8 @@ def read_specifiers(node: Node) -> Specifiers:
                     else:
                         words += word.split()
                 spec.base = normalise_base(words)
+                if not SIZED.issuperset(words):  # unsigned real: no type of C's
+                    spec.unknown = spec.unknown or kind
             elif kind in ("primitive_type", "type_identifier", "qualified_identifier", "template_type",
                           "placeholder_type_specifier", "auto"):
                 spec.base = normalise_base([squeeze(text)])
