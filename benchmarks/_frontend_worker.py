@@ -126,12 +126,13 @@ def _kernel(task: Task, entry: KernelEntry, include: tuple[str, ...], defines: d
 
 
 def _opaque(kernel: ir.Kernel) -> dict[str, Any]:
-    """Share of statements that are kept as text, or have a part that is (a pure name like ``sizeof`` is no loss)."""
+    """Share of statements that are kept as text, or have a part that is. What does nothing when the kernel runs is no
+    loss: ``static_assert``, ``using``, a foreign pragma, a pure name like ``sizeof``."""
     statements = [s for s in walk.walk(kernel.body) if isinstance(s, walk.STMTS) and not isinstance(s, ir.Block)]
     parts: list[dict[str, Any]] = []
     count = 0
     for s in statements:
-        own: list[Any] = [s] if isinstance(s, ir.Opaque) else [
+        own: list[Any] = [s] if isinstance(s, ir.Opaque) and s.reason not in (*ir.COMPILE_TIME, "pragma") else [
             n for c in walk.children(s) if isinstance(c, walk.EXPRS) for n in walk.walk(c)
             if isinstance(n, ir.OpaqueExpr) and n.writes]
         count += bool(own)

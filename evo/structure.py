@@ -118,7 +118,12 @@ def tree(body: tuple[ir.Stmt, ...]) -> list[Report]:
 def opaque(body: tuple[ir.Stmt, ...]) -> list[Report]:
     return [{"line": n.loc.line, "reason": n.reason or "not understood", "text": " ".join(n.text.split())[:60],
              "barrier": isinstance(n, ir.Opaque) and n.barrier}
-            for n in walk(body) if isinstance(n, (ir.Opaque, ir.OpaqueExpr))]
+            for n in walk(body) if isinstance(n, (ir.Opaque, ir.OpaqueExpr)) and (n.writes or not static(n))]
+
+
+def static(n: ir.Opaque | ir.OpaqueExpr) -> bool:
+    """Kept text that does nothing when the kernel runs: ``sizeof``, a constant's qualified name, ``using``."""
+    return isinstance(n, ir.OpaqueExpr) or n.reason in (*ir.COMPILE_TIME, "pragma")
 
 
 def element_bytes(base: str) -> int | None:

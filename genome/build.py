@@ -11,6 +11,7 @@ from genome import expressions, ir
 from genome.delinearise import delinearise
 from genome.errors import Loc, Refusal
 from genome.facts import condition_facts, conjuncts, loop_facts
+from genome.frontend.effects import binds_references, exchanges
 from genome.initialiser import elements
 from genome.logical import Access, Array, Axis, LogicalKernel, LoopInfo
 from genome.poly import Poly, coord_symbol, from_expr, is_integer
@@ -32,6 +33,9 @@ PURE_FUNCTIONS = frozenset(
     "__int2float_rn", "__mul24", "__umul24", "isnan", "isinf", "isfinite", "signbit", "std::min", "std::max",
     "make_float2", "make_float3", "make_float4", "make_int2", "make_int4", "llabs", "labs", "umin", "umax",
 }
+
+
+HIDDEN_MEMORY = ("pointer-in-object", "pointer-to-pointer", "file-pointer", "indexed-object")  # blockers
 
 
 def build_logical(
@@ -75,7 +79,7 @@ class _Builder:
         self.unbounded: set[str] = set()  # axes of unknown extent: their points stay where the launch puts them
 
     def build(self) -> LogicalKernel:
-        written = _written_names(self.kernel.body)
+        written = _written_names(self.kernel.body, self.pure)
         self._parameters(written)
         body, coordinates = self._coordinates(written)
         self._declare_arrays()
@@ -394,6 +398,8 @@ class _Builder:
                 seen.add(code)
                 self.blockers.append(Refusal(code, reason, loc))
 
+        targets = {id(x) for n in walk(self.kernel.body) if isinstance(n, (ir.Assign, ir.AssignExpr, ir.IncDec))
+                   for x in walk(n.target)}
         for n in walk(self.kernel.body):
             loc = getattr(n, "loc", ir.NOWHERE)
             match n:
@@ -412,13 +418,24 @@ class _Builder:
                     block("global-written", f"{root(t)} is a variable of the file, which other threads see", loc)
                 case ir.Decl(space="static", name=name):
                     block("static-variable", f"{name} outlives a thread", loc)
+                case ir.Opaque(reason="static_assert_declaration", reads=reads) if not reads & self.types.keys():
+                    pass
+                case ir.OpaqueExpr(writes=w, reads=reads) if not w and not reads & self.types.keys() \
+                        and id(n) not in targets:
+                    pass  # sizeof(T), Traits<T>::width
                 case ir.Opaque(reason=r) | ir.OpaqueExpr(reason=r):
                     block("opaque", f"this is not understood{': ' + r if r else ''}", loc)
                 case ir.Index() if (hidden := self._hidden_memory(n)) is not None:
                     block(hidden.code, hidden.reason, n.loc)
                 case ir.Return():
                     block("early-return", "a return inside the body could not be turned into a guard", loc)
+                case ir.Call(func=f) if f.startswith((f"{ir.GROUP_METHOD}sync", "__syncthreads_")):
+                    block("own-barrier", "the kernel has barriers of its own", loc)
+                case ir.Call(func=f) if exchanges(f) or f.startswith(("__syncwarp", ir.GROUP_METHOD)):
+                    block("thread-group", f"{f.removeprefix(ir.GROUP_METHOD)} works on a group of threads: which ones run "
+                          "together is part of this kernel's meaning", loc)
                 case ir.Call(func=f) if f not in self.pure:
+                    f = f.lstrip(".->")
                     block("call-with-effects", f"{f} may read or write memory, or exchange data between threads", loc)
                 case ir.Un(op="*"):
                     block("pointer-dereference", "a pointer is dereferenced in a form that is not a subscript", loc)
@@ -432,8 +449,9 @@ class _Builder:
             block("no-logical-axis", "the kernel does not use blockIdx * blockDim + threadIdx", self.kernel.loc)
 
 
-def _written_names(body: tuple[ir.Stmt, ...]) -> set[str]:
-    """Names of variables that are assigned after their declaration, or whose address is taken."""
+def _written_names(body: tuple[ir.Stmt, ...], pure: frozenset[str]) -> set[str]:
+    """Names of variables that are assigned after their declaration, whose address is taken, or that a function gets
+    which may take them by reference."""
     out: set[str] = set()
     for n in walk(body):
         target = None
@@ -445,6 +463,8 @@ def _written_names(body: tuple[ir.Stmt, ...]) -> set[str]:
             out.add(n.var)
         elif isinstance(n, (ir.Opaque, ir.OpaqueExpr)):
             out |= n.writes
+        elif isinstance(n, ir.Call) and n.func not in pure and binds_references(n.func):
+            out |= {a.name for a in n.args if isinstance(a, ir.Var)}
         if target is not None and not isinstance(target, ir.Index):
             name = root(target)
             if name is not None:

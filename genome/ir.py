@@ -131,8 +131,14 @@ class AssignExpr:
     loc: Loc = _loc()
 
 
+GROUP_METHOD = "cg."
+
+
 @dataclass(frozen=True)
 class Call:
+    """A method is a call with the object as first argument: ``.f`` and ``->f``, and ``cg.f`` (:data:`GROUP_METHOD`)
+    where the object is a handle of cooperative groups."""
+
     func: str  # as written, template arguments included: "fmaxf", "min<int>", "std::min"
     args: tuple[Expr, ...]
     loc: Loc = _loc()
@@ -322,9 +328,14 @@ class AsyncWait:
     loc: Loc = _loc()
 
 
+COMPILE_TIME = frozenset({"static_assert_declaration", "alias_declaration", "type_definition", "using_declaration",
+                          "namespace_alias_definition"})  # nothing of it happens when the kernel runs
+
+
 @dataclass(frozen=True)
 class Opaque:
-    """A statement that is kept as text. ``barrier`` when it may synchronise or exchange data between threads."""
+    """A statement that is kept as text, one without effect too (``reason`` in :data:`COMPILE_TIME`, or "pragma").
+    ``barrier`` when it may synchronise or exchange data between threads."""
 
     text: str
     reads: frozenset[str] = frozenset()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from genome import ir
+from genome.build import HIDDEN_MEMORY
 from genome.errors import Refusal
 from genome.gene import ParamValue
 from genome.scheduled import Scheduled
@@ -54,7 +55,7 @@ class ReorderInstructions:
                 raise Refusal("reorder-effects", f"loop {site} calls functions with effects or uses pointers, which "
                               "loads must not pass", n.loc)
         for b in logical.blockers:
-            if b.code in ("local-pointer", "pointer-escapes", "volatile"):
+            if b.code in ("local-pointer", "pointer-escapes", "volatile", *HIDDEN_MEMORY):
                 raise Refusal("reorder-effects", f"{b.reason}: loads must not pass what it may write", b.loc)
         self._check_disjoint(state, node.body)
         return state.disjoint()

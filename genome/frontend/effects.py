@@ -20,9 +20,35 @@ PURE_CALL = re.compile(
     r"[a-z0-9]+2[a-z0-9]+(?:_r[nzud])?|[a-z]+_as_[a-z]+)$|make_[a-z]+[1234]$")
 
 
+# ranks and sizes of a cooperative group: they differ between threads, and change nothing
+GROUP_PURE = re.compile(
+    r"cg\.(?:thread_rank|size|num_threads|group_index|thread_index|meta_group_rank|meta_group_size|group_dim|"
+    r"dim_threads|block_rank|num_blocks|block_index|dim_blocks|cluster_rank|num_clusters)$")
+# values from other threads: not to be moved, and memory stays as it is
+EXCHANGE = re.compile(
+    r"__(?:shfl|ballot|any|all|match|reduce)\w*$|__activemask$|"
+    r"cg\.(?:shfl\w*|any|all|ballot|match_any|match_all)$|(?:\w+::)*(?:this_thread_block|this_grid|this_cluster|"
+    r"coalesced_threads|tiled_partition|labeled_partition|binary_partition)(?:<.*>)?$")
+# memory may be changed, by this thread or by others that it waits for, but no variable is bound by reference
+MEMORY_ONLY = re.compile(
+    r"atomic(?:Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_block|_system)?$|__syncwarp$|__threadfence(?:_\w+)?$|"
+    r"__syncthreads_(?:count|and|or)$|__nanosleep$|printf$|cg\.(?:sync|arrive|wait|barrier_\w+)$|"
+    r"(?:\w+::)*(?:memcpy|memset|__pipeline_\w+)$")
+
+
 def pure(func: str) -> bool:
     """A call that writes nothing and synchronises nothing (it may read memory)."""
-    return PURE_CALL.match(func) is not None
+    return PURE_CALL.match(func) is not None or GROUP_PURE.match(func) is not None
+
+
+def exchanges(func: str) -> bool:
+    """A call that trades values with other threads, and writes no memory."""
+    return EXCHANGE.match(func) is not None
+
+
+def binds_references(func: str) -> bool:
+    """Whether a call may change the variables that it is given."""
+    return not (pure(func) or exchanges(func) or MEMORY_ONLY.match(func) is not None)
 
 
 def written(node: Any) -> set[str]:
@@ -39,9 +65,9 @@ def written(node: Any) -> set[str]:
                 out.add(MEMORY)
         elif isinstance(n, ir.Un) and n.op == "&":
             _target(n.operand, out)
-        elif isinstance(n, ir.Call) and not pure(n.func):
+        elif isinstance(n, ir.Call) and not pure(n.func) and not exchanges(n.func):
             out.add(MEMORY)
-            for a in n.args:  # a parameter may be a reference
+            for a in n.args if binds_references(n.func) else ():
                 if isinstance(a, (ir.Var, ir.Member, ir.Index)):
                     _target(a, out)
         elif isinstance(n, ir.For):

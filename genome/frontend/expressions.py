@@ -294,9 +294,35 @@ def _call(node: Node, cx: Context) -> ir.Expr | None:
         return ir.Cast(ir.CType(text_of(func)), args[0], "function", location(node))
     if func.type in ("identifier", "template_function", "qualified_identifier", "primitive_type"):
         return ir.Call(squeeze(text_of(func)), args, location(node))
-    if func.type == "field_expression":  # a method: what it does to its object is unknown
+    return _method(func, args, node, cx) if func.type == "field_expression" else None
+
+
+GROUP_TYPE = re.compile(r"(?:\w+::)*(?:thread_block|thread_block_tile<.*>|grid_group|coalesced_group|thread_group|"
+                        r"multi_grid_group|cluster_group)$")
+GROUP_MAKER = re.compile(r"(?:\w+::)*(?:this_thread_block|this_grid|this_cluster|this_multi_grid|coalesced_threads|"
+                         r"tiled_partition|labeled_partition|binary_partition)(?:<.*>)?$")
+
+
+def is_group(e: ir.Expr, cx: Context) -> bool:
+    """Whether ``e`` is a handle of cooperative groups."""
+    if isinstance(e, ir.Call):
+        return GROUP_MAKER.match(e.func) is not None
+    known = cx.lookup(e.name) if isinstance(e, ir.Var) else None
+    return known is not None and not known[0].pointer and GROUP_TYPE.match(known[0].base) is not None
+
+
+def _method(func: Node, args: tuple[ir.Expr, ...], node: Node, cx: Context) -> ir.Expr | None:
+    """``x.f(a)`` is the call of ``.f`` with the object first; ``cg.f`` where the object is a handle of cooperative
+    groups, whose methods are known."""
+    argument, name = func.child_by_field_name("argument"), func.child_by_field_name("field")
+    if argument is None or name is None or name.type != "field_identifier":
         return None
-    return None
+    owner = convert(argument, cx)
+    if isinstance(owner, ir.OpaqueExpr):
+        return None
+    arrow = any(c.type == "->" for c in func.children)
+    prefix = "->" if arrow else ir.GROUP_METHOD if is_group(owner, cx) else "."
+    return ir.Call(prefix + text_of(name), (owner, *args), location(node))
 
 
 def _member(node: Node, cx: Context) -> ir.Expr | None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from genome import ir
-from genome.frontend.expressions import SYNC, Context, convert, deeper, identifiers, location, named
+from genome.frontend.expressions import SYNC, Context, convert, deeper, identifiers, is_group, location, named
 from genome.frontend.source import hides_statement
-from genome.frontend.types import make_type, read_declarator, read_specifiers, text_of
+from genome.frontend.types import SCALARS, make_type, read_declarator, read_specifiers, squeeze, text_of
 
 Pragmas = dict[int, tuple[int, str]]
 
@@ -62,6 +62,9 @@ class Converter:
     def opaque(self, node: Node, reason: str) -> ir.Opaque:
         text = self.cx.text(node).strip()
         names = identifiers(text)
+        if reason in ir.COMPILE_TIME or (text.startswith("#pragma") and "\n" not in text):
+            return ir.Opaque(text, names, frozenset(), reason if reason in ir.COMPILE_TIME else "pragma",
+                             loc=location(node))
         if text.startswith("#"):
             reason = "preprocessor"
         elif reason == "function_definition":  # LOOP(i, n) { ... } reads like one
@@ -115,10 +118,30 @@ class Converter:
                 return None
             ctype = make_type(spec, d)
             init = None if d.init is None else convert(d.init, self.cx)
+            if d.arguments is not None:
+                init = self.constructed(d.arguments, ctype)
+                if init is None or spec.space or d.dims or spec.base == "auto":
+                    return None
             dims = tuple(None if n is None else convert(n, self.cx) for n in d.dims)
-            self.cx.scopes[-1][d.name] = (ctype, len(dims))
+            group = spec.base == "auto" and init is not None and is_group(init, self.cx)
+            self.cx.scopes[-1][d.name] = (ir.CType("thread_group") if group else ctype, len(dims))
             out.append(ir.Decl(ctype, d.name, dims, init, spec.space, spec.align, loc=location(entry)))
         return tuple(out)
+
+    def constructed(self, node: Node, ctype: ir.CType) -> ir.Expr | None:
+        """The initialiser that ``T x(a, b)`` means: ``T(a, b)``, which C++17 constructs in place."""
+        args = tuple(convert(c, self.cx) for c in named(node))
+        if ctype.pointer or ctype.base in SCALARS:
+            return args[0] if len(args) == 1 else None
+        return ir.Call(ctype.base, args, location(node))
+
+    def template_declaration(self, node: Node, name: Node, init: Node | None) -> tuple[ir.Stmt, ...]:
+        """``ns::tile<32> name = ...;``, see :func:`_template_declaration`."""
+        base = squeeze(self.cx.raw[node.start_byte:name.start_byte].decode("utf-8", "surrogateescape"))
+        ctype = ir.CType(base.replace(" ,", ","))
+        value = None if init is None else convert(init, self.cx)
+        self.cx.scopes[-1][text_of(name)] = (ctype, 0)
+        return (ir.Decl(ctype, text_of(name), (), value, loc=location(node)),)
 
     # -- expressions as statements ---------------------------------------------------------------------------
     def expression(self, node: Node) -> tuple[ir.Stmt, ...] | None:
@@ -131,8 +154,7 @@ class Converter:
             return None
         declared = _template_declaration(inner[0])
         if declared is not None:
-            self.cx.scopes[-1][text_of(declared)] = (ir.CType("?"), 0)
-            return (self.opaque(node, "declaration"),)
+            return self.template_declaration(node, *declared)
         expr = convert(inner[0], self.cx)
         if isinstance(expr, ir.OpaqueExpr):
             return None
@@ -246,18 +268,22 @@ class Converter:
         return (ir.Eval(expr, location(node)),)
 
 
-def _template_declaration(node: Node) -> Node | None:
-    """The name that ``ns::tile<32> name = ...;`` declares, which the grammar takes for the comparison
-    ``ns::tile < 32 > (name = ...)``: a statement that compares and drops the result is no C that anybody writes."""
+def _template_declaration(node: Node) -> tuple[Node, Node | None] | None:
+    """The name and the initialiser that ``ns::tile<32> name = ...;`` declares, which the grammar takes for the
+    comparison ``ns::tile < 32 > (name = ...)``: a statement that compares and drops the result is no C that anybody
+    writes."""
+    init: Node | None = None
     if node.type == "assignment_expression":  # (ns::tile < 32 > name) = ...
-        left = node.child_by_field_name("left")
-        return _template_declaration(left) if left is not None and left.type == "binary_expression" else None
+        init, left = node.child_by_field_name("right"), node.child_by_field_name("left")
+        if left is None or left.type != "binary_expression":
+            return None
+        node = left
     op, right = node.child_by_field_name("operator"), node.child_by_field_name("right")
     if node.type != "binary_expression" or op is None or op.type != ">" or right is None:
         return None
     if right.type == "assignment_expression":
-        right = right.child_by_field_name("left")
-    return right if right is not None and right.type == "identifier" else None
+        init, right = right.child_by_field_name("right"), right.child_by_field_name("left")
+    return (right, init) if right is not None and right.type == "identifier" else None
 
 
 def _only_comments(raw: bytes) -> bool:
@@ -291,7 +317,7 @@ def parameters(node: Node | None) -> list[ir.Param] | str:
         return "parameter list"
     out: list[ir.Param] = []
     for child in named(node):
-        if child.type == "optional_parameter_declaration" or child.type != "parameter_declaration":
+        if child.type not in ("parameter_declaration", "optional_parameter_declaration"):  # a launch gives all values
             return f"{child.type.replace('_', ' ')} '{text_of(child)}'"
         spec, d = read_specifiers(child), read_declarator(child.child_by_field_name("declarator"))
         if spec.base == "void" and not d.name and not d.pointer:

@@ -94,7 +94,7 @@ def read_specifiers(node: Node) -> Specifiers:
                 if not SIZED.issuperset(words):  # unsigned real: no type of C's
                     spec.unknown = spec.unknown or kind
             elif kind in ("primitive_type", "type_identifier", "qualified_identifier", "template_type",
-                          "placeholder_type_specifier", "auto"):
+                          "placeholder_type_specifier", "auto", "dependent_type"):
                 spec.base = normalise_base([squeeze(text)])
             elif kind in ("struct_specifier", "enum_specifier", "class_specifier", "union_specifier") \
                     and child.child_by_field_name("body") is None:
@@ -107,7 +107,7 @@ def read_specifiers(node: Node) -> Specifiers:
             _qualifier(spec, kind, child)
         elif kind in ("alignas_specifier", "alignas_qualifier"):
             _align(spec, child)
-        elif kind in (",", ";", "comment", "typedef"):
+        elif kind in (",", ";", "comment", "typedef", "attribute_declaration"):
             continue
         else:
             spec.unknown = spec.unknown or kind
@@ -160,6 +160,7 @@ class Declarator:
     const_inner: bool = False
     dims: list[Node | None] = field(default_factory=list)
     init: Node | None = None
+    arguments: Node | None = None  # of ``T x(a, b)``
     unknown: str = ""
 
 
@@ -171,7 +172,9 @@ def read_declarator(node: Node | None) -> Declarator:
         kind = node.type
         if kind == "init_declarator":
             d.init = node.child_by_field_name("value")
-            if d.init is None or d.init.type == "argument_list":
+            if d.init is not None and d.init.type == "argument_list":
+                d.arguments, d.init = d.init, None
+            elif d.init is None:
                 d.unknown = d.unknown or "constructor call"
             node = node.child_by_field_name("declarator")
         elif kind in ("pointer_declarator", "abstract_pointer_declarator"):

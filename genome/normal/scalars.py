@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from genome import ir, walk
-from genome.frontend.effects import pure
+from genome.frontend.effects import binds_references, pure
 from genome.normal.typing import COMPARISONS, declared_types, is_integer, promote, type_of
 
 
@@ -44,7 +44,7 @@ def write_counts(kernel: ir.Kernel) -> Counter[str]:
             counts.update(dict.fromkeys(assigned(n.operand), 2))
         elif isinstance(n, (ir.Opaque, ir.OpaqueExpr)):
             counts.update(dict.fromkeys(n.writes, 2))
-        elif isinstance(n, ir.Call) and not pure(n.func):
+        elif isinstance(n, ir.Call) and binds_references(n.func):
             for a in n.args:  # the parameter may be a reference
                 if isinstance(a, (ir.Var, ir.Member)):
                     counts.update(dict.fromkeys(assigned(a), 2))

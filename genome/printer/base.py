@@ -110,6 +110,9 @@ class Printer:
         return f"{self.expr(e.target, UNARY)} {e.op} {self.expr(e.value, ASSIGN)}", ASSIGN
 
     def _call(self, e: ir.Call) -> tuple[str, int]:
+        if e.args and e.func.startswith((".", "->", ir.GROUP_METHOD)):
+            name = "." + e.func.removeprefix(ir.GROUP_METHOD) if e.func[0] not in ".-" else e.func
+            return f"{self.postfixed(e.args[0])}{name}({', '.join(self.expr(a, ASSIGN) for a in e.args[1:])})", POSTFIX
         return f"{e.func}({', '.join(self.expr(a, ASSIGN) for a in e.args)})", POSTFIX
 
     def _cast(self, e: ir.Cast) -> tuple[str, int]:

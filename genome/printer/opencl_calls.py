@@ -67,6 +67,8 @@ def call(p: OpenCLPrinter, e: ir.Call) -> Result:
     if name.startswith("make_") and name[5:-1].isalpha() and name[-1] in "234":
         base = p.base(name[5:], e.loc)
         return f"({base})({', '.join(p.expr(a, 2) for a in e.args)})", UNARY
+    if name.startswith((".", "->", ir.GROUP_METHOD)):
+        raise refuse(f"'{name.lstrip('.')}' is a method, which OpenCL C has none of", e.loc)
     if name.startswith(THREADS):
         raise refuse(f"'{name}' exchanges data inside a warp, which OpenCL C 1.2 cannot", e.loc)
     raise refuse(f"'{e.func}' has no OpenCL counterpart", e.loc)

@@ -14,7 +14,7 @@ from genome.unit import SourceUnit, list_kernels, load_unit
 FOLDER = Path(__file__).parent
 # files with several kernels each, in the styles that people write
 STYLES = ("barriers", "block_work", "c_style", "control_flow", "cooperative", "data_types", "generic", "library_user",
-          "low_level", "macro_heavy", "macro_loops", "more_shapes", "pointers", "templated", "walkers")
+          "low_level", "macro_heavy", "macro_loops", "methods", "more_shapes", "pointers", "templated", "walkers")
 FILES = sorted(p.stem for p in FOLDER.glob("*.cu"))
 NAMES = [f for f in FILES if f not in STYLES]
 INSTANCES = {"two_kernels": "second", "template_type": "template_type<float>"}

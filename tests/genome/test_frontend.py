@@ -172,7 +172,7 @@ def test_declarations(unit: Any) -> None:
     u = unit("""__global__ void k(const float *__restrict__ a, unsigned n) {
         int x = 0, *p, y[3] = {1}; const unsigned long long int big = 5ull; __shared__ volatile float s[4][8];
         extern __shared__ __align__(16) char dyn[]; float4 v; size_t z = sizeof(float); static const int t[2] = {1, 2};
-        float b = a[n] , c(1.0f); const int *const q = y; auto w = v.x;
+        float b = a[n] , c(1.0f); const int *const q = y; auto w = v.x; dim3 shape(n, 2); int bad(1, 2);
     }""")
     assert u.kernel.params[0].type == ir.CType("float", 1, const=True, restrict=True)
     assert u.kernel.params[1].type == ir.UINT
@@ -182,7 +182,9 @@ def test_declarations(unit: Any) -> None:
     assert d["s"].space == "shared" and d["s"].type.volatile and len(d["s"].dims) == 2
     assert d["dyn"].space == "extern shared" and d["dyn"].dims == (None,) and d["dyn"].align == 16
     assert d["t"].space == "static" and d["q"].type == ir.CType("int", 1, const=True)
-    assert "c" not in d and nodes(u, ir.Opaque)[0].text.startswith("float b")
+    assert d["c"].init == ir.FloatLit("1.0f")
+    assert d["shape"].init == ir.Call("dim3", (ir.Var("n"), ir.IntLit(2)))
+    assert "bad" not in d and nodes(u, ir.Opaque)[0].text == "int bad(1, 2);"
 
 
 def test_subscripts_of_declared_arrays_are_one_node(unit: Any) -> None:
@@ -346,3 +348,37 @@ def test_speed() -> None:
             best = min(best, time.perf_counter() - start)
         times.append(best)
     assert statistics.median(times) < 0.025
+
+
+def test_methods_and_group_handles(unit: Any) -> None:
+    """Handles of cooperative groups are typed, so that their ranks are values and their barriers barriers."""
+    u = unit("""#include <cooperative_groups.h>
+    namespace cg = cooperative_groups;
+    struct Box { float* p; __device__ void put(float x) { *p = x; } };
+    __global__ void k(Box box, Box* more, float* a, int n) {
+        static_assert(sizeof(float) == 4); using real = float;
+        auto block = cg::this_thread_block();
+        cg::thread_block_tile<32> tile = cg::tiled_partition<32>(block);
+        int m = n;
+        for (int i = block.thread_rank(); i < m; i += tile.size()) { a[i] = tile.shfl(a[i], 0); tile.sync(); }
+        for (int i = 0; i < m; ++i) { box.put(a[i]); more->put(a[i]); atomicAdd(&a[i], (float)m); }
+    }""")
+    decls = {d.name: d for d in nodes(u, ir.Decl)}
+    assert decls["tile"].type.base == "cg::thread_block_tile<32>"
+    assert decls["tile"].init == ir.Call("cg::tiled_partition<32>", (ir.Var("block"),))
+    calls = {c.func: c.args for c in nodes(u, ir.Call)}
+    assert calls["cg.thread_rank"] == (ir.Var("block"),) and calls["cg.size"] == (ir.Var("tile"),)
+    assert calls[".put"][0] == ir.Var("box") and calls["->put"][0] == ir.Var("more")
+    assert {o.reason for o in nodes(u, ir.Opaque)} == {"static_assert_declaration", "alias_declaration"}
+    assert not any(o.writes or o.barrier for o in nodes(u, ir.Opaque)) and not nodes(u, ir.OpaqueExpr)[0].writes
+    assert [f.var for f in nodes(u, ir.For)] == ["i", "i_2"]
+
+
+@pytest.mark.parametrize(("call", "canonical"), [
+    ("a[0] = __shfl_xor_sync(~0u, a[i], m)", True), ("atomicMax(b, m)", True), ("printf(\"%d\", m)", True),
+    ("a[0] = __ballot_sync(~0u, m)", True), ("unknown(m)", False), ("unknown(m + 0)", True), ("x.change(m)", False)])
+def test_what_a_call_may_change(unit: Any, call: str, canonical: bool) -> None:
+    """Intrinsics take values; a function that nobody knows may take a reference."""
+    u = unit("__global__ void k(float* a, int* b, X x, int m) { for (int i = 0; i < m; ++i) { CALL; } }"
+             .replace("CALL", call))
+    assert bool(nodes(u, ir.For)) == canonical

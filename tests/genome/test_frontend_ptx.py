@@ -28,7 +28,7 @@ NORMAL_DIFFERS = {
 }
 
 
-GROUPS = [c for c in CASES if c.startswith("cooperative:")]  # their headers take seconds: compiled together
+GROUPS = [c for c in CASES if c.startswith(("cooperative:", "methods:"))]  # slow headers: compiled together
 
 
 @pytest.mark.parametrize("name", [c for c in CASES if c not in GROUPS])
