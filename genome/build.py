@@ -432,8 +432,8 @@ class _Builder:
                 case ir.Call(func=f) if f.startswith((f"{ir.GROUP_METHOD}sync", "__syncthreads_")):
                     block("own-barrier", "the kernel has barriers of its own", loc)
                 case ir.Call(func=f) if exchanges(f) or f.startswith(("__syncwarp", ir.GROUP_METHOD)):
-                    block("thread-group", f"{f.removeprefix(ir.GROUP_METHOD)} works on a group of threads: which ones run "
-                          "together is part of this kernel's meaning", loc)
+                    block("thread-group", f"{f.removeprefix(ir.GROUP_METHOD)} works on a group of threads: which ones "
+                          "run together is part of this kernel's meaning", loc)
                 case ir.Call(func=f) if f not in self.pure:
                     f = f.lstrip(".->")
                     block("call-with-effects", f"{f} may read or write memory, or exchange data between threads", loc)

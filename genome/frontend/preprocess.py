@@ -27,8 +27,8 @@ from genome.errors import InputError
 
 KNOWN_TRUE = {"__CUDACC__", "__cplusplus"}
 KNOWN_FALSE = {"_OPENMP", "_WIN32", "_WIN64", "_MSC_VER", "__APPLE__", "__HIPCC__", "__HIP_PLATFORM_AMD__",
-               "__OPENCL_VERSION__", "__clang__", "__HIP_PLATFORM_HCC__", "__HIP_DEVICE_COMPILE__", "USE_ROCM", "USE_HIP",
-               "MMCV_WITH_HIP", "GGML_USE_HIP", "GGML_USE_MUSA", "__MUSA__", "__SYCL_COMPILER_VERSION"}
+               "__OPENCL_VERSION__", "__clang__", "__HIP_PLATFORM_HCC__", "__HIP_DEVICE_COMPILE__", "USE_ROCM",
+               "USE_HIP", "MMCV_WITH_HIP", "GGML_USE_HIP", "GGML_USE_MUSA", "__MUSA__", "__SYCL_COMPILER_VERSION"}
 PREDEFINED = ("__DATE__", "__TIME__", "__PCPP__", "__PCPP_VERSION__", "__PCPP_ALWAYS_FALSE__", "__PCPP_ALWAYS_TRUE__")
 COMMENTS = ("CPP_COMMENT1", "CPP_COMMENT2")
 GLUE = re.compile(r"\+\+|--|&&|\|\||<<|>>|->|//|/\*|[-+*/%&|^<>=!]=|::|##")
