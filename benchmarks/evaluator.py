@@ -2,6 +2,8 @@
 
     python -m benchmarks.evaluator clones [--count 200] [--json FILE]
     python -m benchmarks.evaluator aa [--only NAME ...]
+    python -m benchmarks.evaluator soak [--count 600] [--seed S]
+    python -m benchmarks.evaluator kill [--count 50] [--seed S]
     python -m benchmarks.evaluator throughput [--seconds 100] [--count N] [--against cupy nvcuda] [--json FILE]
 
 Every sub-command ends in nine minutes, prints a short table last, and takes --backend, --json and --help. Exit code 1
@@ -16,11 +18,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import _clones, _same, _throughput
+from benchmarks import _clones, _kill, _same, _soak, _throughput
 from evo.backend import choose
 from genome.errors import InputError
 
-COMMANDS: dict[str, Any] = {"clones": _clones, "aa": _same, "throughput": _throughput}
+COMMANDS: dict[str, Any] = {"clones": _clones, "aa": _same, "soak": _soak, "kill": _kill, "throughput": _throughput}
 
 
 def main() -> int:

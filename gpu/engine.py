@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import threading
 import time
 from collections import deque
@@ -22,7 +23,7 @@ from gpu.child import Child
 from gpu.setup import Setup
 
 FIRST_LIMIT = 120.0  # seconds until a child announces its first stage: import and driver start
-MAX_FAILURES = 3  # children in a row that die before finishing any task
+MAX_FAILURES = 3  # children in a row that die before they say anything
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Task:
     message: dict[str, Any]
     answer: Callable[[Reply, dict[str, Any]], None]
     retried: bool = False
+    starts: int = 0  # children that died with it before they began
     urgent: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -59,6 +61,7 @@ class Slot:
     deadline: float = 0.0
     began: float = 0.0
     version: int = 0  # of the setup that the child knows
+    spoke: bool = False  # has said anything yet
 
 
 class Pool:
@@ -217,13 +220,13 @@ class Engine:
                 self._hear(slot, message)
 
     def _hear(self, slot: Slot, message: tuple[Any, ...]) -> None:
+        slot.spoke, slot.pool.failures = True, 0
         if message[0] == "stage":
             slot.stage, slot.deadline = message[1], time.monotonic() + message[2]
         elif message[0] == "fact" and slot.task is not None:
             slot.task.facts[message[1]] = message[2]
         elif slot.task is not None:
             task, slot.task = slot.task, None
-            slot.pool.failures = 0
             if message[0] == "failed" or getattr(message[1], "poisoned", False):
                 self._drop(slot)  # the process is no longer to be trusted
             task.answer((message[0], message[1]), task.facts)
@@ -247,7 +250,8 @@ class Engine:
         loss = Loss(slot.stage, hung, why + (f": {said.splitlines()[-1]}" if said and not hung else ""),
                     task.facts if task else {}, time.monotonic() - slot.began)
         self._drop(slot)
-        if task is None or loss.stage == "starting":
+        killed = not hung and slot.child.process.returncode == -signal.SIGKILL  # from outside: by hand, for memory
+        if not slot.spoke:
             slot.pool.failures += 1
             if slot.pool.failures >= MAX_FAILURES:
                 self._give_up(f"the {slot.pool.name} process cannot be started: {loss.why}")
@@ -257,8 +261,11 @@ class Engine:
             return  # its successor gets the setup anew
         if self.broken:
             task.answer(("failed", self.broken), task.facts)
-        elif loss.stage == "starting" or (loss.stage in ("preparing", "opening the device") and not task.retried):
-            task.retried = loss.stage != "starting"  # not this task's fault
+        elif loss.stage == "starting" and task.starts < MAX_FAILURES:  # it never got to the task
+            task.starts += 1
+            slot.pool.urgent.appendleft(task)
+        elif not task.retried and (killed or loss.stage in ("preparing", "opening the device")):
+            task.retried = True  # not this task's fault, the first time
             slot.pool.urgent.appendleft(task)
         else:
             task.answer(("lost", loss), task.facts)

@@ -154,6 +154,9 @@ class LocalEvaluator:
                     found.append(self._results.get_nowait())
         except queue.Empty:
             pass
+        if self._engine.broken:  # no candidate's fault: the verdicts that come of it are none
+            raise InputError(self._engine.broken,
+                             remedy="evo doctor says what works on this machine; evo resume goes on with the run")
         wanted = [e for e in found if e.key in self._pending]
         self._pending -= {e.key for e in wanted}
         return wanted

@@ -13,6 +13,9 @@ case "${1:-}" in
         "$bin/python" -m benchmarks.genomes --count 2000 --backend opencl --seed "$(date +%j)"
         "$bin/python" -m benchmarks.genomes --count 1000 --backend opencl --corpus tests/adversarial --oclgrind 50 \
             --seed "$(date +%j)"
+        "$bin/python" -m benchmarks.evaluator soak --backend opencl --seed "$(date +%j)"
+        "$bin/python" -m benchmarks.evaluator kill --backend opencl --seed "$(date +%j)"
+        "$bin/python" -m benchmarks.evaluator clones --backend opencl
         ;;
     *) "$bin/python" -m pytest -n 2 -m 'not slow' ;;
 esac
