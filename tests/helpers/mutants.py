@@ -11,7 +11,7 @@ from genome.printer.cuda import print_kernel
 from genome.unit import SourceUnit
 
 TOKEN = re.compile(rb'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\s\w]')
-WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*')
+WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\w+')
 STRAYS = (b"{", b"}", b"(", b")", b"[", b"]", b";", b"#", b'"', b"'", b"\\", b"/*", b"*/", b"//", b"<", b">", b"::",
           b"template", b"__global__", b"asm", b"#if", b"#endif", b"#define", b"R\"(", b"\0", b"\xff", b"\xc3",
           b"#include", b"return", b"for", b"- -", b"? :", b"0x", b"1e", b"operator", b"auto", b"goto")
