@@ -206,7 +206,8 @@ def limits_of(device: DeviceInfo) -> Limits:
     capability = int(device.arch.removeprefix("sm_") or 0) if device.arch.removeprefix("sm_").isdigit() else 0
     shared = device.max_shared_optin if cuda else min(device.max_shared_bytes, STATIC_SHARED)
     return Limits(min(device.max_threads_per_block, 1024), device.max_block, device.max_grid, shared,
-                  async_copy=not cuda or capability >= 80, multiprocessors=device.multiprocessors)
+                  async_copy=not cuda or capability >= 80, registers=device.registers_per_multiprocessor if cuda else 0,
+                  resident=device.max_threads_per_multiprocessor, multiprocessors=device.multiprocessors)
 
 
 def roofline(base: Scheduled, device: DeviceInfo) -> report.Roofline:

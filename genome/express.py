@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -97,7 +98,10 @@ def lowered(state: Scheduled, static_bytes: int) -> list[tuple[ir.Kernel, Launch
         out = lower(state.logical, schedule, state.baseline, static_bytes=static_bytes)
         block = state.launch.block if out.same_mapping else schedule.block
         shared = state.launch.shared_bytes + out.dynamic_bytes
-        return [(out.kernel, Launch(state.unit.kernel.name, state.grid, block, shared))]
+        kernel = out.kernel
+        if out.same_mapping and schedule.min_blocks:
+            kernel = replace(kernel, launch_bounds=(math.prod(block), schedule.min_blocks))
+        return [(kernel, Launch(state.unit.kernel.name, state.grid, block, shared))]
     both = state.split_kernels()
     # What is read after the loop alone is not read by the first kernel, whose groups are the first of the whole's.
     read = {g.name for g in groups(both.parts)}

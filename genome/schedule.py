@@ -93,6 +93,7 @@ class Schedule:
     lanes: int = 0  # a warp is this many threads along the first axis of the order; 0: as many as there are
     swizzle: int = 0  # blocks are walked in groups of this many rows of the grid; 0: as the device deals them
     split: Split | None = None
+    min_blocks: int = 0  # blocks that a multiprocessor must have room for: caps the registers; 0: the compiler's choice
 
     def axis(self, name: str) -> AxisMap:
         return dict(self.axes)[name]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from genome.unit import SourceUnit
 
 
+FEWEST_REGISTERS = 24  # a thread: addresses alone take that many
 REACH = 2**31 - 2**20  # points along an axis: coordinates are ints, and the last block may reach past the extent
 
 
@@ -33,6 +34,8 @@ class Limits:
     grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     shared_bytes: int = 49152
     async_copy: bool = True  # cp.async: sm_80 and later (OpenCL copies at once, which is right but no faster)
+    registers: int = 65536  # of a multiprocessor; 0: not known
+    resident: int = 2048  # threads that a multiprocessor holds
     multiprocessors: int = 0  # how many blocks it takes to fill the device; 0: not known
     items: int = 256  # points a thread: more would not fit into registers, and take minutes to compile
 
@@ -129,6 +132,8 @@ class Scheduled:
                                       f"{allowed}")
         if s.split is not None:
             self._validate_split(s.split)
+        if s.min_blocks:
+            self._validate_registers(s.min_blocks)
         if s.lanes and (len(s.order) < 2 or s.block[0] % s.lanes or s.block[1] % (WARP // s.lanes)):
             raise Refusal("warp-tile-shape", f"a block of {s.block} does not divide into warps of {s.lanes} by "
                           f"{WARP // s.lanes} threads")
@@ -136,6 +141,16 @@ class Scheduled:
         if total > limits.shared_bytes:
             raise Refusal("shared-memory-over-limit", f"{total} bytes of shared memory a block, {limits.shared_bytes} "
                           "are allowed")
+
+    def _validate_registers(self, blocks: int) -> None:
+        x, y, z = self.launch.block if self.same_mapping else self.schedule.block
+        threads = -(-x * y * z // WARP) * WARP * blocks
+        if threads > self.limits.resident:
+            raise Refusal("too-many-blocks", f"{blocks} blocks of {x * y * z} threads are more than the "
+                          f"{self.limits.resident} threads that a multiprocessor holds")
+        if self.limits.registers and self.limits.registers // threads < FEWEST_REGISTERS:
+            raise Refusal("too-few-registers", f"{blocks} blocks of {x * y * z} threads leave "
+                          f"{self.limits.registers // threads} registers a thread")
 
     def _validate_split(self, split: Split) -> None:
         s = self.schedule

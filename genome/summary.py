@@ -44,6 +44,7 @@ def summarise(state: Scheduled) -> dict[str, float]:
     out["vector_width"] = float(max((p.stage.vector for p in plans), default=1))
     out["lanes"] = float(schedule.lanes)
     out["swizzle"] = float(schedule.swizzle)
+    out["min_blocks"] = float(schedule.min_blocks)
     out["split"] = float(schedule.split.parts if schedule.split is not None else 1)
     out["padding"] = float(sum(p.stage.pad for p in plans))
     out["tiles"] = float(sum(len(t.loops) for t in schedule.tiles))

@@ -8,6 +8,7 @@ from mutators.base import Mutator
 from mutators.block_size import AdjustBlockSize
 from mutators.coalesce import CoalesceMemoryAccess
 from mutators.coarsen import CoarsenThreads
+from mutators.limit_registers import LimitRegisters
 from mutators.pipeline import PipelineStages
 from mutators.reorder import ReorderInstructions
 from mutators.shared_memory import UseSharedMemory
@@ -21,7 +22,7 @@ from mutators.warp_tile import WarpTile
 _ALL: tuple[Mutator, ...] = (
     TileLoops(), CoalesceMemoryAccess(), AdjustBlockSize(), UseSharedMemory(), UnrollLoop(), ReorderInstructions(),
     CoarsenThreads(), VectorizeLoads(), PipelineStages(), SwizzleBlocks(), WarpTile(),
-    SplitReduction(),
+    SplitReduction(), LimitRegisters(),
 )
 CATALOGUE: Mapping[str, Mutator] = {m.name: m for m in _ALL}
 

@@ -156,7 +156,7 @@ class _Lowering:
         if not self.same:
             # The launcher fixes the block, so the compiler may keep to the registers that such a block can have; a
             # bound of the user's own was about another block.
-            kernel = replace(kernel, launch_bounds=(self.schedule.threads, 0))
+            kernel = replace(kernel, launch_bounds=(self.schedule.threads, self.schedule.min_blocks))
         return Lowered(kernel, self.same, sum(_rounded(c.bytes) for c in self.codes) if self.dynamic else 0)
 
     def _dynamic_shared(self) -> list[ir.Stmt]:

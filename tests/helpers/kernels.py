@@ -138,6 +138,10 @@ def split(label: str, parts: int = 4) -> Gene:
     return gene("SplitReduction", label, parts=parts)
 
 
+def registers(blocks: int = 2) -> Gene:
+    return gene("LimitRegisters", "registers", blocks=blocks)
+
+
 def composite() -> Genome:
     """Ten genes that turn the examples' sgemm_wrong_axes into a register-tiled product through shared memory."""
     return (order("yx"), block(x=8, y=32), coarsen("x", 4), coarsen("y", 4, "fragments"), tile("k", 8),

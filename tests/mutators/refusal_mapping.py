@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genome.scheduled import Limits
-from tests.helpers.kernels import block, coarsen, gene, loads_first, order, stage, swizzle, warp_tile
+from tests.helpers.kernels import block, coarsen, gene, loads_first, order, registers, stage, swizzle, warp_tile
 from tests.mutators.refusal_base import TWO, Refused, blocked, one, two
 
 IN_PLACE = one("b[x] = 0.5f * b[x - 1] + 0.5f * b[x + 1]; // here", "float* b, int N")
@@ -102,6 +102,12 @@ MAPPING = (
     Refused("warp-tile-shape", "sgemm", (block(x=64, y=2), warp_tile(8)), ("does not divide into warps of 8 by 4",)),
     Refused("no-change", "sgemm", (warp_tile(8), warp_tile(8)), ("8 threads along the first axis already",)),
     Refused("no-change", "sgemm", (swizzle(4), swizzle(4)), ("groups of 4 rows already",)),
+    Refused("no-change", "sgemm", (registers(2), registers(2)), ("room is kept for 2 blocks already",)),
+    Refused("too-many-blocks", "sgemm", (registers(9),), ("9 blocks of 256 threads are more than the 2048",)),
+    Refused("too-few-registers", "sgemm", (registers(8),), ("8 blocks of 256 threads leave 20 registers",), "",
+            {"limits": Limits(registers=40960)}),
+    Refused("no-registers", "sgemm", (registers(2),), ("no registers that could be limited",), "",
+            {"limits": Limits(registers=0)}),
 )
 
 CASES = (*BLOCKED, *LIMITS, *MAPPING)

@@ -18,7 +18,7 @@ from tests.mutators import conformance
 
 PAIRS = list(itertools.product(CATALOGUE, EXAMPLES))
 # These have one site each, and do not look at what a gene calls it.
-ONE_SITE = {"AdjustBlockSize", "CoalesceMemoryAccess", "SwizzleBlocks", "WarpTile"}
+ONE_SITE = {"AdjustBlockSize", "CoalesceMemoryAccess", "SwizzleBlocks", "WarpTile", "LimitRegisters"}
 
 junk = st.one_of(st.integers(-5, 70), st.integers(), st.booleans(), st.text(max_size=4), st.none(), st.floats(),
                  st.sampled_from(["", "0", "01", "10", "00", "block", "k.o", "xy", "yx", "pragma", "full", "factor",
@@ -29,7 +29,8 @@ junk = st.one_of(st.integers(-5, 70), st.integers(), st.booleans(), st.text(max_
 def test_catalogue() -> None:
     assert names() == tuple(CATALOGUE) == ("TileLoops", "CoalesceMemoryAccess", "AdjustBlockSize", "UseSharedMemory",
                                            "UnrollLoop", "ReorderInstructions", "CoarsenThreads", "VectorizeLoads",
-                                           "PipelineStages", "SwizzleBlocks", "WarpTile", "SplitReduction")
+                                           "PipelineStages", "SwizzleBlocks", "WarpTile", "SplitReduction",
+                                           "LimitRegisters")
     assert set(without(["UnrollLoop"])) == set(CATALOGUE) - {"UnrollLoop"}
     assert all(n == m.name for n, m in CATALOGUE.items())
 
