@@ -21,6 +21,7 @@ from gpu.statistics import timing, valid
 SHORT = 20e-6  # below this, launches are batched: event resolution and launch gaps would dominate
 BATCH = 20
 HOPELESS = 1.25  # slower than the best by this factor: no more than ``min_time`` is spent
+AGREE = 0.1  # a hopeless candidate's checked launch counts as a sample when the next one differs by no more than this
 LATE, LATE_SECONDS = 1.5, 2e-3  # the host may wait this much longer than the device says it worked
 WARM_UP = 0.05  # seconds of work before the first sample of a reference: clocks ramp up by time, not by count
 
@@ -78,8 +79,9 @@ def drawn(seed: int, count: int) -> int:
 
 def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: float, best: float,
             champion: Runner | None, look: Look | None = None, seed: int = 0) -> Timing:
-    """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: that one gets at most
-    ``options.min_time`` seconds beyond its third. Every other sample is followed by one of the champion's. ``look``
+    """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: once ``options.min_time``
+    seconds are spent on it (``first``, the seconds of its checked launch, included) two that agree will do, and three
+    in any case. Every other sample is followed by one of the champion's. ``look``
     judges the outcome of one of the timed launches, drawn by ``seed``.
 
     Raises :class:`WrongWhileTimed` and :class:`Unfinished`.
@@ -103,6 +105,10 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
         if champion is not None and index % 2 == 0 and not hopeless:
             rival.append(sample(bench, champion, options, batch))
             rival_host.append(bench.session.host_seconds / batch)
+        if hopeless and index == 0 and batch == 1 and spent + first > options.min_time and valid(first) and abs(
+                first - samples[0]) <= AGREE * samples[0]:
+            samples.append(first)
+            break
         if hopeless and len(samples) >= 3 and spent > options.min_time:
             break
     late = unfinished(samples, host, rival, rival_host)
