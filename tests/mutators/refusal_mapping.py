@@ -8,7 +8,31 @@ from tests.mutators.refusal_base import TWO, Refused, blocked, one, two
 
 IN_PLACE = one("b[x] = 0.5f * b[x - 1] + 0.5f * b[x + 1]; // here", "float* b, int N")
 
+OBJECTS = """\
+struct View { float* data; int n; };
+struct Cells { float* p; __device__ float& operator[](int i) { return p[i]; } };
+__device__ float* spare;
+__global__ void k(View v, Cells cells, float** rows, const float* a, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        STATEMENT; // here
+    }
+}
+"""
+
+
+def hidden(code: str, statement: str, *words: str) -> Refused:
+    """An element whose memory is not known."""
+    return blocked(code, OBJECTS.replace("STATEMENT", statement), *words,
+                   values={"v": "0", "cells": "0", "n": "N"})
+
+
 BLOCKED = (
+    hidden("pointer-in-object", "out[i] = v.data[i + 1]", "v holds the pointer or array that is subscripted"),
+    hidden("pointer-to-pointer", "rows[i / 2][0] = a[i]", "rows leads to further pointers"),
+    hidden("file-pointer", "out[i] = spare[i + 1]", "spare is a pointer of the file"),
+    hidden("indexed-object", "cells[0] = a[i]", "cells of type Cells is subscripted"),
     blocked("geometry-is-semantic", one("b[x] = a[x];\nif (threadIdx.x == 0) b[0] = 1.0f; // here"),
             "threadIdx.x is used outside a logical coordinate", "launch geometry is part of this kernel's meaning"),
     blocked("geometry-is-semantic", one("b[blockIdx.x] = a[x]; // here"), "blockIdx.x",
