@@ -29,6 +29,8 @@ def hidden(code: str, statement: str, *words: str) -> Refused:
 
 
 BLOCKED = (
+    blocked("thread-group", one("b[x] = __shfl_xor_sync(0xffffffffu, a[x], 1); // here"),
+            "__shfl_xor_sync works on a group of threads"),
     hidden("pointer-in-object", "out[i] = v.data[i + 1]", "v holds the pointer or array that is subscripted"),
     hidden("pointer-to-pointer", "rows[i / 2][0] = a[i]", "rows leads to further pointers"),
     hidden("file-pointer", "out[i] = spare[i + 1]", "spare is a pointer of the file"),
