@@ -117,6 +117,8 @@ def figures(run: Run) -> dict[str, Any]:
     late = run.account.since(run.first_minute) if run.first_minute is not None else None
     return {
         "seconds": run.seconds, "verdicts": dict(Counter(e.verdict.value for _, e in run.verdicts)),
+        "reasons": sorted({f"{e.verdict.value}: {e.reason}" for _, e in run.verdicts
+                           if e.verdict not in (Verdict.OK, Verdict.ABORTED_SLOW)})[:5],
         "per_minute": run.per_minute(), "per_second_after_ramp": run.per_minute(RAMP) / MINUTE,
         "best_seconds": run.best, "idle_share": run.account.idle_share, "verify_share": run.account.verify_share,
         "verify_share_after_a_minute": late.verify_share if late is not None else None,
@@ -134,6 +136,7 @@ def lines(name: str, f: dict[str, Any]) -> list[str]:
     return [
         f"{name}: {verdicts} in {f['seconds']:.1f} s; best {f['best_seconds'] * 1e3:.3f} ms; compiling took "
         f"{f['compile_seconds']:.0f} s of the compilers' time",
+        *(f"  {reason}" for reason in f["reasons"]),
         f"  {f['per_minute']:.0f} a minute; after {RAMP:.0f} s {f['per_second_after_ramp']:.2f} a second",
         f"  device process: {spent}",
         f"  idle with a compiled candidate waiting {100 * f['idle_share']:.1f} %; verification "

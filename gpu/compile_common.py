@@ -83,7 +83,8 @@ class BuilderRole:
         setup = self._setup
         assert setup is not None
         self._tell.fact("resources", built.resources)
-        over = limits.over_constraints(setup.options.constraints, built.program, built.resources)
+        over = limits.over_resources(built.program, built.resources) or limits.over_constraints(
+            setup.options.constraints, built.program, built.resources)
         if over:
             return BuildOutcome(Verdict.OVER_LIMITS, over, built)
         if self._proxies is None:

@@ -75,6 +75,15 @@ def check_constraints(constraints: tuple[str, ...]) -> None:
                              remedy="known are " + ", ".join(sorted(CONSTRAINT_NAMES)))
 
 
+def over_resources(program: Program, resources: Resources) -> str:
+    """Why a launch needs more registers or shared memory than a block can have, as its occupancy tells, or ""."""
+    if resources.occupancy != 0.0 or resources.registers < 0:
+        return ""
+    threads = max((x * y * z for x, y, z in (launch.block for launch in program.launches)), default=0)
+    return (f"a block of {threads} threads with {resources.registers} registers each and {resources.shared_bytes} "
+            "bytes of shared memory does not fit on a multiprocessor")
+
+
 def over_constraints(constraints: tuple[str, ...], program: Program, resources: Resources) -> str:
     """The first constraint that is not met, with the values it read, or ""."""
     threads = max((x * y * z for x, y, z in (launch.block for launch in program.launches)), default=0)

@@ -79,10 +79,10 @@ def drawn(seed: int, count: int) -> int:
 
 def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: float, best: float,
             champion: Runner | None, look: Look | None = None, seed: int = 0) -> Timing:
-    """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: once ``options.min_time``
-    seconds are spent on it (``first``, the seconds of its checked launch, included) two that agree will do, and three
-    in any case. Every other sample is followed by one of the champion's. ``look``
-    judges the outcome of one of the timed launches, drawn by ``seed``.
+    """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: once
+    ``options.min_time`` seconds are spent on it (``first``, the seconds of its checked launch, included) two that agree
+    will do, and three in any case. Every other sample is followed by one of the champion's. ``look`` judges the outcome
+    of one of the timed launches, drawn by ``seed``.
 
     Raises :class:`WrongWhileTimed` and :class:`Unfinished`.
     """

@@ -118,6 +118,9 @@ def test_constraints() -> None:
     assert limits.over_constraints(("spill_bytes == 0",), program("cuda"), use) == "spill_bytes == 0: spill_bytes is 8"
     # unknown on this back end: cannot be judged
     assert limits.over_constraints(("occupancy > 0.5",), program("opencl"), Resources()) == ""
+    too_many = Resources(registers=128, shared_bytes=1024, occupancy=0.0)
+    assert limits.over_resources(program("cuda"), too_many).startswith("a block of 256 threads with 128 registers each")
+    assert limits.over_resources(program("cuda"), use) == limits.over_resources(program("opencl"), Resources()) == ""
 
 
 def test_preconditions() -> None:
