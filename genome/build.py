@@ -16,7 +16,7 @@ from genome.initialiser import elements
 from genome.logical import Access, Array, Axis, LogicalKernel, LoopInfo
 from genome.poly import Poly, coord_symbol, from_expr, is_integer
 from genome.program import Launch
-from genome.walk import children, root, substitute, walk
+from genome.walk import children, root, spelled, substitute, walk
 from genome.workload import Workload, block_values
 
 # Device functions of CUDA without memory effects; the value depends on the arguments alone.
@@ -112,6 +112,7 @@ class _Builder:
         coordinates, parameters and literals (the declared type is kept by a cast where it is not plain int)."""
         coordinates: dict[str, tuple[str, ir.CType]] = {}
         inlined: dict[str, ir.Expr] = {}
+        named = spelled(self.kernel.body)
         out: list[ir.Stmt] = []
         for s in self.kernel.body:
             s = substitute(s, inlined)
@@ -124,7 +125,7 @@ class _Builder:
                         coordinates[s.name] = (axis, replace(s.type, const=False))
                         self.polys[s.name] = Poly.sym(coord_symbol(axis))
                         continue
-                    if self._pure_scalar(init, coordinates):
+                    if s.name not in named and self._pure_scalar(init, coordinates):
                         from genome.facts import integer_type
 
                         same = integer_type(init, self.types) == integer_type(ir.Var(s.name), self.types)

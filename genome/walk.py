@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -98,6 +99,21 @@ def variables(node: Any) -> set[str]:
             names.add(n.name)
         elif isinstance(n, (ir.Opaque, ir.OpaqueExpr)):
             names |= n.reads | n.writes
+    return names
+
+
+SPELLED = re.compile(r"(?<![\w.:])(?<!->)[A-Za-z_]\w*")  # words in text that may be variables: no members, no ns::x
+
+
+def spelled(node: Any) -> set[str]:
+    """Names inside the text of types and of called functions: ``w`` in ``Window<w>`` and ``f<w>``. A variable that is
+    named there can neither be renamed nor replaced without the text."""
+    names: set[str] = set()
+    for n in walk(node):
+        t = getattr(n, "type", None)
+        for text in (n.func if isinstance(n, ir.Call) else "", t.base if isinstance(t, ir.CType) else ""):
+            if "<" in text:
+                names.update(SPELLED.findall(text))
     return names
 
 

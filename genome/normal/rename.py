@@ -46,8 +46,9 @@ class _Renamer:
             dims = tuple(None if d is None else self.expr(d) for d in s.dims)
             # the name is in scope in its own initialiser; nobody means that, so the outer one is read as C++ would
             # only for a plain redeclaration of an outer name, where reading itself would be undefined
+            spelled = self.type(s.type)
             name = self.declare(s.name)
-            return replace(s, dims=dims, name=name, init=None if s.init is None else self.expr(s.init))
+            return replace(s, type=spelled, dims=dims, name=name, init=None if s.init is None else self.expr(s.init))
         if isinstance(s, ir.For):
             if s.type is None:
                 return replace(s, var=self.lookup(s.var), lo=self.expr(s.lo), hi=self.expr(s.hi),
@@ -84,9 +85,25 @@ class _Renamer:
             if isinstance(n, ir.Var):
                 new = self.lookup(n.name)
                 return n if new == n.name else replace(n, name=new)
+            if isinstance(n, ir.Call):  # a local functor, or a constant that is a template's argument
+                func = self.text(n.func)
+                return n if func == n.func else replace(n, func=func)
+            if isinstance(n, ir.Cast):
+                t = self.type(n.type)
+                return n if t is n.type else replace(n, type=t)
             return self.opaque(n) if isinstance(n, ir.OpaqueExpr) else n
 
         return walk.rewrite(e, one)
+
+    def text(self, text: str) -> str:
+        return walk.SPELLED.sub(lambda m: self.lookup(m.group(0)), text)
+
+    def type(self, t: ir.CType) -> ir.CType:
+        """``Window<w>`` names a constant in scope."""
+        if "<" not in t.base:
+            return t
+        base = self.text(t.base)
+        return t if base == t.base else replace(t, base=base)
 
     def opaque(self, n: Any) -> Any:
         """Renames inside kept text, by whole words that are no member names."""

@@ -136,6 +136,7 @@ def inline_scalars(kernel: ir.Kernel, names: Iterable[str] | None = None) -> ir.
 
     opaque = {name for n in walk.walk(kernel.body) if isinstance(n, (ir.Opaque, ir.OpaqueExpr))
               for name in n.reads | n.writes}
+    opaque |= walk.spelled(kernel.body)
     # declarations in the heads of loops cannot be deleted, so they are kept out of the rewriting's reach
     opaque |= {d.name for n in walk.walk(kernel.body) if isinstance(n, ir.Loop) for d in n.init
                if isinstance(d, ir.Decl)}

@@ -42,3 +42,16 @@ __global__ void __launch_bounds__(kLargest, 2) constant_knobs(const float* in, f
     for (int k = 0; k < kThreads; ++k) s += in[(i + k) % n];
     if (i < n) out[i] = s / kLargest;
 }
+template <int N> __device__ float scaled(float x) { return x * N; }
+template <int N> struct Ring { float v[N]; };
+__global__ void shadowed_constants(float* a) {
+    constexpr int w = 4;
+    { constexpr int w = 2; a[0] = scaled<w>(a[0]); }
+    {
+        constexpr int w = 3;
+        Ring<w> q = {};
+        a[1] = scaled<w>(a[1]) + sizeof(Ring<w>) + q.v[0];
+        a[2] = ((Ring<w>*)a)->v[1];
+    }
+    a[3] = scaled<w>(a[3]);
+}

@@ -179,3 +179,11 @@ def test_normalise_is_idempotent_and_keeps_the_conventions(name: str) -> None:
     names = [n.name for n in walk.walk(once.body) if isinstance(n, ir.Decl)] + [p.name for p in once.params]
     names += [n.var for n in loops if isinstance(n, ir.For) and n.type is not None]
     assert len(set(names)) == len(names)
+
+
+def test_constants_named_in_types_and_calls_follow_their_scope() -> None:
+    """``scaled<w>`` with a shadowed ``w`` is not the outer ``w``'s instance, and its ``w`` is not inlined away."""
+    lines = print_kernel(normalise(load("generic:shadowed_constants").kernel))
+    for text in ("const int w_2 = 2;", "scaled<w_2>(a[0])", "Ring<w_3> q", "sizeof(Ring<w_3>)", "((Ring<w_3>*)a)->v[1]",
+                 "scaled<w>(a[3])", "const int w = 4;"):
+        assert text in lines, lines
