@@ -333,7 +333,16 @@ def _member(node: Node, cx: Context) -> ir.Expr | None:
     if argument is None or name is None or name.type != "field_identifier":
         return None
     arrow = any(c.type == "->" for c in node.children)
-    return ir.Member(convert(argument, cx), text_of(name), arrow, location(node))
+    return _innermost(convert(argument, cx), argument,
+                      lambda e: ir.Member(e, text_of(name), arrow, location(node)))
+
+
+def _innermost(e: ir.Expr, node: Node, make: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """The grammar reads ``-a++.x`` as ``(-a)++.x``: the member is that of ``a++``, under what stands before it."""
+    if node.type in ("update_expression", "field_expression", "subscript_expression") and isinstance(
+            e, (ir.Un, ir.Cast)):
+        return replace(e, operand=_innermost(e.operand, node, make))
+    return make(e)
 
 
 def _subscript(node: Node, cx: Context) -> ir.Expr | None:
@@ -356,7 +365,7 @@ def _subscript(node: Node, cx: Context) -> ir.Expr | None:
             expr = ir.Index(expr, tuple(chain[:dims]), location(node))
             chain = chain[dims:]
     for sub in chain:
-        expr = ir.Index(expr, (sub,), location(node))
+        expr = _innermost(expr, base, lambda e, sub=sub: ir.Index(e, (sub,), location(node)))  # type: ignore[misc]
     return expr
 
 

@@ -310,3 +310,11 @@ def test_printed_text_reads_as_the_same_kernel(name: str, tmp_path: Path) -> Non
     again = load_unit(path, unit.kernel.name)
     assert again.kernel == unit.kernel
     assert again.cuda() == unit.cuda()
+
+
+@pytest.mark.parametrize(("text", "printed"), [
+    ("-a++->x", "-a++->x"), ("!a--[2].x", "!a--[2].x"), ("- -a++->x", "-(-a++->x)"), ("~a++->x[1]", "~a++->x[1]"),
+    ("-a++[1][2]", "-a++[1][2]"), ("(-a++).x", "(-a++).x"), ("-(a++).x", "-a++.x"), ("(int)a++[1]", "(int)a++[1]"),
+])
+def test_postfix_operators_bind_before_signs(text: str, printed: str) -> None:
+    assert print_expr(read(text)) == printed
