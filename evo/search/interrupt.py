@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM set a flag; a second Ctrl-C interrupts at once."""
+"""Ctrl-C, SIGTERM and the end of the terminal set a flag; a second Ctrl-C interrupts at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def stop_on_signals(event: threading.Event) -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {s: h for s, h in before.items() if h is not signal.SIG_IGN}  # nohup
 
     def restore() -> None:
         for s, h in before.items():

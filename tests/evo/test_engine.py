@@ -346,7 +346,7 @@ def test_the_stop_flag_ends_the_run_with_what_was_found() -> None:
     assert result.champion is not None and len(evaluator.confirmed) == 1 and result.evaluations < 60
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_the_run_cleanly_and_handlers_are_restored(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     evaluator = Interrupting(0, 40, lambda: os.kill(os.getpid(), number))
