@@ -14,6 +14,7 @@ from genome.facts import condition_facts, conjuncts, loop_facts
 from genome.frontend.effects import binds_references, exchanges
 from genome.initialiser import elements
 from genome.logical import Access, Array, Axis, LogicalKernel, LoopInfo
+from genome.normal.grid_stride import Walked, walked
 from genome.poly import Poly, coord_symbol, from_expr, is_integer
 from genome.program import Launch
 from genome.walk import children, root, spelled, substitute, walk
@@ -45,7 +46,12 @@ def build_logical(
     """Analyses a normalised kernel. Never refuses: what stands in the way of mapping transforms is in ``blockers``.
 
     ``pure``: helpers that are functions of their arguments alone; ``file_pointers``: variables of the file that are
-    pointers."""
+    pointers. Grid-stride loops become axes where that makes the mapping free."""
+    taken = walked(kernel, launch.block)
+    if taken is not None:
+        logical = _Builder(kernel, workload, launch, PURE_FUNCTIONS | pure, file_pointers, taken).build()
+        if logical.mapping_refusal is None:
+            return logical
     return _Builder(kernel, workload, launch, PURE_FUNCTIONS | pure, file_pointers).build()
 
 
@@ -59,8 +65,10 @@ class _Scope:
 
 class _Builder:
     def __init__(self, kernel: ir.Kernel, workload: Workload, launch: Launch, pure: frozenset[str],
-                 file_pointers: frozenset[str]) -> None:
-        self.kernel, self.workload, self.launch, self.pure = kernel, workload, launch, pure
+                 file_pointers: frozenset[str], taken: Walked | None = None) -> None:
+        self.loaded, self.kernel = kernel, taken.kernel if taken is not None else kernel
+        self.walks = dict(taken.loops) if taken is not None else {}
+        self.workload, self.launch, self.pure = workload, launch, pure
         self.file_pointers = file_pointers
         self.pointers = {p.name: p for p in kernel.params if p.type.pointer}
         self.types: dict[str, ir.CType] = {p.name: p.type for p in kernel.params}
@@ -91,8 +99,8 @@ class _Builder:
         self._note_roles()
         self._find_blockers(axes)
         return LogicalKernel(
-            self.kernel, body, coordinates, tuple(axes), self.arrays, tuple(self.accesses), self.loops, self.types,
-            self.polys, self.facts, self.assumptions, tuple(self.blockers), self.pure)
+            self.loaded, body, coordinates, tuple(axes), self.arrays, tuple(self.accesses), self.loops, self.types,
+            self.polys, self.facts, self.assumptions, tuple(self.blockers), self.pure, tuple(self.walks.items()))
 
     # ------------------------------------------------------------------------------------------ names
     def _parameters(self, written: set[str]) -> None:
@@ -180,6 +188,8 @@ class _Builder:
     def _axis(self, name: str, grid: str, threads: int, body: tuple[ir.Stmt, ...]) -> Axis:
         covered = f"({_with_block(grid, self.launch.block)})*{threads}"
         bound = self._guard_bound(name, body)
+        if name in self.walks:
+            return self._walked_axis(name, covered, threads, bound)
         if bound is not None:
             text = str(bound)
             usable = not any(s.startswith("$") for s in bound.symbols)
@@ -197,6 +207,26 @@ class _Builder:
             extent = ir.IntLit(0)
         poly = from_expr(extent, self.polys.get) or Poly.sym(f"#{name}")
         return Axis(name, threads, extent, covered, poly, False)
+
+    def _walked_axis(self, name: str, covered: str, threads: int, bound: Poly | None) -> Axis:
+        """The launch walks all points below the bound, as long as the last step does not overflow an int."""
+        text = str(bound)
+        fits = f"{text} + {covered} <= {2**31 - 1}"
+        if bound is None or any(s.startswith("$") for s in bound.symbols) or not self._holds(fits):
+            self.blockers.append(Refusal("extent-unknown", f"the bound of the loop over the {name} coordinate is no "
+                                         "sum of parameters, or too near to the greatest int"))
+            self.unbounded.add(name)
+            return Axis(name, threads, ir.IntLit(0), covered, Poly.sym(f"#{name}"), False)
+        self.assumptions += (fits,)
+        return Axis(name, threads, poly_expr(bound), text, bound, True)
+
+    def _holds(self, condition: str) -> bool:
+        """At every size of the problem."""
+        try:
+            return all(expressions.evaluate(condition, self.workload.scalars(s))
+                       for s in (*self.workload.tune, *self.workload.check))
+        except expressions.ExpressionError:
+            return False
 
     def _whole_blocks(self, grid: str, threads: int) -> Poly | None:
         """``N`` for a grid of ``N / block_x`` blocks, where every size is a multiple of the block; the launcher asks

@@ -85,6 +85,7 @@ class LogicalKernel:
     assumptions: tuple[str, ...]  # the facts as launcher preconditions
     blockers: tuple[Refusal, ...]  # why the launch geometry cannot be changed
     pure: frozenset[str] = frozenset()  # functions without memory effects
+    walks: tuple[tuple[str, ir.For], ...] = ()  # grid-stride loops: axis and head
     _independence: dict[str, Refusal | None] = field(default_factory=dict, repr=False)
 
     def axis(self, name: str) -> Axis:

@@ -91,6 +91,7 @@ class Schedule:
     loads_first: tuple[str, ...] = ()  # statement groups whose loads are hoisted: see ReorderInstructions
     pipelines: tuple[Pipeline, ...] = ()
     lanes: int = 0  # a warp is this many threads along the first axis of the order; 0: as many as there are
+    walked: tuple[str, ...] = ()  # axes whose blocks the launch walks in a grid-stride loop
     swizzle: int = 0  # blocks are walked in groups of this many rows of the grid; 0: as the device deals them
     split: Split | None = None
     min_blocks: int = 0  # blocks that a multiprocessor must have room for: caps the registers; 0: the compiler's choice

@@ -168,7 +168,8 @@ class Scheduled:
 
 def initial_schedule(logical: LogicalKernel) -> Schedule:
     """The schedule of the user's own launch: one point a thread."""
-    return Schedule(tuple(a.name for a in logical.axes), tuple((a.name, AxisMap(a.threads)) for a in logical.axes))
+    return Schedule(tuple(a.name for a in logical.axes), tuple((a.name, AxisMap(a.threads)) for a in logical.axes),
+                    walked=tuple(axis for axis, _ in logical.walks))
 
 
 def schedule_kernel(unit: SourceUnit, workload: Workload, launch: Launch, limits: Limits | None = None) -> Scheduled:

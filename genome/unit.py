@@ -126,8 +126,9 @@ def _load(source: Source, kernel: str | None, block: tuple[int, int, int] | None
           line: int | None) -> SourceUnit:
     name, args = split_name(kernel)
     whole = "".join((kernel or "").split())
-    if args is not None and any("".join(f.name.split()) == whole for f in kernels_of(source)):
-        name, args = next(f.name for f in kernels_of(source) if "".join(f.name.split()) == whole), None  # specialised
+    if args is not None:  # a specialisation has the arguments in its name; the template itself may be at the line
+        name, args = next(((f.name, None) for f in kernels_of(source) if "".join(f.name.split()) == whole
+                           and line in (None, f.node.start_point[0] + 1)), (name, args))
     found, others = find_kernel(source, name, line)
     if found.template is not None:
         source = instantiate(source, found, args)

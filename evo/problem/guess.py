@@ -164,8 +164,7 @@ def guess_shapes(unit: SourceUnit, block: tuple[int, int, int], grid: Sequence[s
     scalars = {p.name for p in unit.kernel.params if not p.type.pointer}
     top: dict[str, Poly] = {coord_symbol(a.name): a.poly - Poly.const(1) for a in logical.axes}
     for info in logical.loops.values():
-        step = info.node.step
-        up = isinstance(step, ir.IntLit) and step.value > 0
+        up = info.node.cmp in ("<", "<=")
         limit = from_expr(info.node.hi if up else info.node.lo, logical.polys.get)
         if limit is not None:
             top[info.node.var] = limit - Poly.const(1 if up and info.node.cmp == "<" else 0)
@@ -222,6 +221,8 @@ def grid_guess(kernel: ir.Kernel) -> list[str]:
     axes |= {n.name[-1] for n in walk(kernel.body) if isinstance(n, ir.Builtin) and n.name[-2:-1] == "."}
     extent: dict[str, str] = {}
     for n in walk(kernel.body):
+        if isinstance(n, ir.For) and n.cmp in ("<", "<="):  # a grid-stride loop starts at the coordinate
+            n = ir.Bin(n.cmp, n.lo, n.hi)
         if isinstance(n, ir.Bin) and n.op in ("<", ">=", "<=", ">"):
             left = n.left.operand if isinstance(n.left, ir.Cast) else n.left
             axis = axis_of.get(left.name) if isinstance(left, ir.Var) else None

@@ -151,7 +151,10 @@ class _Lowering:
         body = self._block(self.logical.body, ctx)
         if not self.dealt:
             raise Refusal("split-loop-differs", "the tiles of the split loop cannot be dealt out")
-        stmts = (*shared, *top, *stage_stmts, *body)
+        stmts: tuple[ir.Stmt, ...] = (*shared, *top, *stage_stmts, *body)
+        if self.same:
+            for _, head in reversed(self.logical.walks):
+                stmts = (replace(head, body=stmts),)
         kernel = self.logical.kernel.with_body(tuple(stmts))
         if not self.same:
             # The launcher fixes the block, so the compiler may keep to the registers that such a block can have; a
@@ -184,8 +187,9 @@ class _Lowering:
     def _coordinates(self) -> list[ir.Stmt]:
         """The user's own coordinate variables, where an axis has one item a thread."""
         out: list[ir.Stmt] = []
+        walked = {head.var for _, head in self.logical.walks} if self.same else set()
         for name, (axis, t) in self.logical.coordinates.items():
-            if axis in self.items:
+            if axis in self.items or name in walked:
                 continue
             value: ir.Expr = self.axes[axis].coordinate(None) if self.mapped else ir.Coord(axis)
             out.append(ir.Decl(replace(t, const=True), name, init=value))

@@ -116,12 +116,13 @@ def axis_codes(logical: LogicalKernel, schedule: Schedule, names: Names, tid: st
 
 
 def keeps_launch(schedule: Schedule, baseline: Schedule) -> bool:
-    """Whether grid and block stay the user's own. A kernel along ``y`` alone moves to ``threadIdx.x`` as soon as code
+    """Whether grid and block stay the user's own, grid-stride loops included: these give way to a block for each part
+    of the axis as soon as blocks share anything. A kernel along ``y`` alone moves to ``threadIdx.x`` as soon as code
     is written for its blocks and threads."""
     if (schedule.order, schedule.axes) != (baseline.order, baseline.axes) or schedule.split is not None:
         return False
-    return schedule.order == AXES[:len(schedule.order)] or not (
-        schedule.stages or schedule.swizzle > 1 or schedule.lanes > 0)
+    blockwise = bool(schedule.stages) or schedule.swizzle > 1 or schedule.lanes > 0
+    return not blockwise or (schedule.order == AXES[:len(schedule.order)] and not baseline.walked)
 
 
 def swizzle(schedule: Schedule, axes: dict[str, AxisCode], names: Names) -> list[ir.Stmt]:

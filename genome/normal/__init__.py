@@ -9,6 +9,7 @@ from genome import ir, walk
 from genome.frontend.coords import AXES, coordinate
 from genome.frontend.loops import label_loops
 from genome.frontend.types import INTEGERS, width
+from genome.normal.counting import counting_loops
 from genome.normal.guards import guard_regions
 from genome.normal.pointers import row_pointers
 from genome.normal.rename import alpha_rename
@@ -84,7 +85,7 @@ def gathered_coordinates(kernel: ir.Kernel) -> ir.Kernel:
 def normalise(kernel: ir.Kernel) -> ir.Kernel:
     """All normal forms in order; the result has unique names and labels again."""
     kernel = alpha_rename(kernel)
-    kernel = localise_loops(merge_declarations(kernel))
+    kernel = counting_loops(localise_loops(merge_declarations(kernel)))
     kernel = gathered_coordinates(plain_coordinates(alpha_rename(kernel)))
     kernel = guard_regions(kernel)
     kernel = row_pointers(kernel)

@@ -1,4 +1,4 @@
-// A loop over the grid: the geometry is part of it.
+// A loop over the grid: any block and any grid will do.
 __global__ void grid_stride(const float* A, float* C, int N)
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < N; i += blockDim.x * gridDim.x) {

@@ -153,6 +153,17 @@ def test_a_specialisation_is_a_kernel_of_its_own(tmp_path: Path) -> None:
         assert ptx(unit.cuda()) == ptx(unit.cuda_original())
 
 
+def test_a_template_beside_its_specialisation(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("template <class T>\n__global__ void k(T* a) { a[0] = 1; }\n"
+                    "template <>\n__global__ void k<int>(int* a) { a[0] = 2; }\n")
+    entries = list_kernels(path)
+    assert [(e.name, e.line) for e in entries] == [("k<int>", 2), ("k<int>", 4)]
+    for e, value in zip(entries, "12", strict=True):
+        assert f"a[0] = {value};" in load_unit(path, e.name, line=e.line).cuda()
+    assert "a[0] = 2;" in load_unit(path, "k<int>").cuda()  # as C++ has it
+
+
 def test_flags_of_compile_commands(tmp_path: Path) -> None:
     path = write(tmp_path, src__k_dot_cu=KERNEL)
     source = tmp_path / "src/k.cu"
