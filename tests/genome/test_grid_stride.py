@@ -108,7 +108,8 @@ def test_transforms_that_keep_the_launch_keep_the_loop() -> None:
     ("int i = 0; for (; i < n; ++i) a[i] = 1;", True), ("int i = 0; while (i < n) { a[i++] = 1; }", False),
     ("int i = 0; while (i < n) { a[i] = 1; i++; } a[0] = i;", False),
     ("int i = 0; while (i < n) { if (a[i]) continue; a[i] = 1; i++; }", False),
-    ("int i = a[0]; while (i < n) { a[i] = 1; i++; }", False), ("int i = 0; do { a[i] = 1; i++; } while (i < n);", False),
+    ("int i = a[0]; while (i < n) { a[i] = 1; i++; }", False),
+    ("int i = 0; do { a[i] = 1; i++; } while (i < n);", False),
     ("int i = 0; while (i < n) { a[i] = 1; n--; i++; }", False)])
 def test_counters_of_while_loops(tmp_path: object, body: str, counts: bool) -> None:
     path = tmp_path / "k.cu"  # type: ignore[operator]
