@@ -30,7 +30,7 @@ from genome.express import emit
 from genome.gene import Genome
 from genome.scheduled import Limits, Scheduled, schedule_kernel
 from gpu.evaluator import LocalEvaluator, open_evaluator
-from gpu.interface import Evaluator, EvaluatorOptions, GateReport
+from gpu.interface import Evaluator, EvaluatorOptions
 from gpu.records import DeviceInfo
 from mutators.catalogue import without
 from results import export, html, report
@@ -38,7 +38,6 @@ from results.folders import run_folder
 from results.launcher import from_kernel
 from results.store import Store
 from results.units import duration
-from results.units import seconds as spell_seconds
 
 STATIC_SHARED = 49152  # bytes a block may use without opting in, on every NVIDIA device
 LIMIT, SHORTEST_LIMIT = 60.0, 5.0  # seconds, see baseline_limit
@@ -108,26 +107,6 @@ def stored_options(run: Path, kept: dict[str, Any], budget: str | None) -> Optio
     except ValueError as e:
         raise InputError(f"--budget: {e}", remedy=REMEDY) from None
     return replace(options, seconds=more.seconds, evaluations=more.evaluations)
-
-
-def check_problem(problem: Problem, console: Console | None = None, limit: float = LIMIT) -> GateReport:
-    """The gate alone: compiles, verifies and times the baseline. ``limit``: seconds for its first two runs at a size.
-    """
-    console = console or Console(soft_wrap=True, highlight=False)
-    base = analyse(problem)
-    with evaluator_for(problem, base, 0, limit) as evaluator:
-        gate = evaluator.gate()
-        console.print(f"{problem.name} on {evaluator.device.name}: the baseline is usable.", markup=False)
-        for t in gate.evaluation.timings:
-            console.print(f"  size {t.size}: {spell_seconds(t.median)} "
-                          f"({spell_seconds(t.low)} to {spell_seconds(t.high)})", markup=False)
-        for line in report.roofline_lines(gate.evaluation.timings[:1], roofline(base, evaluator.device)):
-            console.print(line, markup=False)
-        repeats = "agree bit for bit" if gate.deterministic else f"differ by {gate.spread:.2g} tolerances"
-        console.print(f"  repeats {repeats}", markup=False)
-        for note in (*gate.notes, *left_out(problem)):
-            console.print(f"  {note}", markup=False)
-        return gate
 
 
 def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
@@ -274,4 +253,4 @@ def closing(store: Store, result: RunResult, roof: report.Roofline) -> list[str]
     return lines
 
 
-__all__ = ["check_problem", "resume_run", "run_problem"]
+__all__ = ["resume_run", "run_problem"]

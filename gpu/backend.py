@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 
 from genome.program import Program
+from gpu import support_opencl
 from gpu.build import Built
 from gpu.child import Child
 from gpu.compile_common import BuilderConfig
 from gpu.interface import EvaluatorOptions
 from gpu.records import DeviceInfo
 from gpu.worker_config import WorkerConfig
+
+SUPPORT = "support"  # the name of the worker's own kernels
 
 
 class Backend:
@@ -47,6 +50,9 @@ class OpenClBackend(Backend):
 
     check_plain = True
 
+    def support_programs(self) -> dict[str, Program]:
+        return {SUPPORT: support_opencl.program()}
+
     def __init__(self, device: DeviceInfo, options: EvaluatorOptions) -> None:
         super().__init__(device, options)
         self.builders = options.compile_workers or max(1, min(4, len(self.cores) // 2))
@@ -65,8 +71,8 @@ class OpenClBackend(Backend):
         return Child("builder-opencl", self.config(), self._environment(cores), cores)
 
     def start_worker(self) -> Child:
-        return Child("worker", WorkerConfig("opencl", proxies_here=False), self._environment(self.worker_cores),
-                     self.worker_cores)
+        config = WorkerConfig("opencl", support=dict(self.support), proxies_here=False)
+        return Child("worker", config, self._environment(self.worker_cores), self.worker_cores)
 
 
 def make_backend(device: DeviceInfo, options: EvaluatorOptions) -> Backend:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from genome.program import Program
 from gpu import support_cuda
-from gpu.backend import Backend
+from gpu.backend import SUPPORT, Backend
 from gpu.child import Child
 from gpu.worker_config import WorkerConfig
-
-SUPPORT = "support"
 
 
 class CudaBackend(Backend):

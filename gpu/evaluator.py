@@ -15,7 +15,7 @@ from genome.errors import InputError
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.workload import Workload
-from gpu import compile_nvcc, data, devices, limits, sanitizer, watch
+from gpu import compile_nvcc, data, devices, limits, peaks, sanitizer, watch
 from gpu.backend import Backend, make_backend
 from gpu.build import Built
 from gpu.compile_common import BuildOutcome
@@ -101,7 +101,7 @@ class LocalEvaluator:
         over = limits.over_constraints(self._options.constraints, self._baseline, built.resources)
         plain = self._compile(self._baseline, plain=True) if self._backend.check_plain else None
         setup = Setup(self._workload, self._options, built, double=self._in_double())
-        self.device = self._ask({"op": "facts"}, DeviceInfo)
+        self.device = peaks.keep(self._ask({"op": "facts"}, DeviceInfo), self._options.cache_dir)
         reply, _ = self._wait_for(self._workers, {"op": "gate", "setup": setup, "plain": plain})
         if reply[0] == "lost" and reply[1].stage.startswith(RUNNING):
             raise _baseline_lost(self._baseline, reply[1], self._options.baseline_limit)

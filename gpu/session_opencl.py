@@ -16,7 +16,7 @@ import numpy as np
 import pyopencl as cl
 
 from genome.errors import InputError
-from gpu import opencl
+from gpu import opencl, support_opencl
 from gpu.build import Built
 from gpu.compare import compare_arrays
 from gpu.data import Array
@@ -46,7 +46,10 @@ def faults() -> Iterator[None]:
 
 
 class OpenClSession:
-    def __init__(self) -> None:
+    """``support`` is the build of :mod:`gpu.support_opencl`, where the arithmetic rate is asked for."""
+
+    def __init__(self, support: Built | None = None) -> None:
+        self._support = support
         opencl.quiet()
         found = opencl.devices()
         if not found:
@@ -69,7 +72,7 @@ class OpenClSession:
         return self._loaded[key][1]
 
     def measure_device(self) -> tuple[float, float]:
-        """Bandwidth of a copy of 64 MiB, the best of three; the arithmetic rate is not measured."""
+        """Bandwidth of a copy of 64 MiB, the best of three; the best of three rounds of multiply-adds."""
         nbytes = 1 << 26
         source, target = self.allocate(nbytes // 4, np.dtype(np.float32)), self.allocate(nbytes // 4,
                                                                                           np.dtype(np.float32))
@@ -81,7 +84,18 @@ class OpenClSession:
                 best = min(best, (event.profile.end - event.profile.start) * 1e-9)
         self.release(source)
         self.release(target)
-        return 2 * nbytes / best if best > 0 else 0.0, 0.0
+        return 2 * nbytes / best if best > 0 else 0.0, self._arithmetic()
+
+    def _arithmetic(self) -> float:
+        if self._support is None:
+            return 0.0
+        out = self.allocate(support_opencl.ITEMS, np.dtype(np.float32))
+        groups = (support_opencl.ITEMS // support_opencl.GROUP, 1, 1)
+        call = Call(self._support.program.launches[0], "evo_fma", groups, (out, np.float32(0.999), np.float32(0.001)))
+        runner = self.runner(self.load(self._support), (call,))
+        best = min(self.time(runner) for _ in range(3))
+        self.release(out)
+        return 2.0 * support_opencl.FMA_PER_ITEM * support_opencl.ITEMS / best if best > 0 else 0.0
 
     def allocate(self, count: int, dtype: np.dtype[np.generic]) -> Buffer:
         nbytes = count * dtype.itemsize

@@ -36,7 +36,7 @@ def open_session(config: WorkerConfig) -> Session:
         from gpu.session_cuda import CudaSession
         return CudaSession(config.ordinal, config.support["support"])
     from gpu.session_opencl import OpenClSession
-    return OpenClSession()
+    return OpenClSession(config.support.get("support"))
 
 
 def exercise(session: Session, setup: Setup | None, built: Built) -> None:

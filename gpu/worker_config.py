@@ -9,7 +9,7 @@ from gpu.build import Built
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """``support``: builds of the worker's own kernels (CUDA only). ``proxies_here``: whether this process runs the
+    """``support``: builds of the worker's own kernels. ``proxies_here``: whether this process runs the
     small checks; on OpenCL the builder does."""
 
     backend: str

@@ -15,12 +15,12 @@ Limit = Annotated[float, typer.Option("--limit", min=1.0, metavar="SECONDS",
 def add_to(app: typer.Typer) -> None:
     @app.command("check")
     def check(path: PathArgument, backend: BackEndOption = BackEnd.auto, limit: Limit = 60.0) -> None:
-        """Check a problem: read it, compile the baseline, verify and time it at every size."""
+        """Check a problem: verify and time the baseline, also against itself, and say whether a search is worth it."""
         from evo.backend import choose
         from evo.problem import load_problem
 
         chosen = choose(backend.value, lambda text: typer.echo(text, err=True))
         problem = load_problem(path, chosen)
-        from evo.start import check_problem
+        from evo.check import check_problem
 
         check_problem(problem, limit=limit)
