@@ -17,36 +17,44 @@ def _set_up() -> tuple[list[bytes], list[bytes], list[bytes]]:
     from gpu.compile_nvrtc import include_folders
 
     headers = prelude.headers()
-    options = [b"--gpu-architecture=compute_90", b"--std=c++17", b"-default-device",
-               *(f"-I{f}".encode() for f in include_folders())]
+    options = [b"--std=c++17", b"-default-device", *(f"-I{f}".encode() for f in include_folders())]
     return [h.encode() for h in headers.values()], [n.encode() for n in headers], options
 
 
 def ptx(source: str) -> str:
     """Canonical PTX for compute_90. Raises :class:`CompileFailed`."""
+    return canonical(_compiled(source, "PTX", b"compute_90").rstrip(b"\0").decode(errors="replace"))
+
+
+def cubin(source: str) -> bytes:
+    """The cubin for sm_90. Raises :class:`CompileFailed`."""
+    return _compiled(source, "CUBIN", b"sm_90")
+
+
+def _compiled(source: str, what: str, architecture: bytes) -> bytes:
     from cuda.bindings import nvrtc
 
     from gpu import prelude
 
     texts, names, options = _set_up()
-    options = [*options, *(o.encode() for o in prelude.options(source))]
+    options = [b"--gpu-architecture=" + architecture, *options, *(o.encode() for o in prelude.options(source))]
     _, program = nvrtc.nvrtcCreateProgram(source.encode("utf-8", "surrogateescape"), b"kernel.cu", len(names), texts,
                                           names)
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            log = _text(nvrtc, program, "ProgramLog")
+            log = _data(nvrtc, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             raise CompileFailed(next((line for line in log.split("\n") if "error" in line), str(status)))
-        return canonical(_text(nvrtc, program, "PTX"))
+        return _data(nvrtc, program, what)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
 
-def _text(nvrtc: Any, program: Any, what: str) -> str:
+def _data(nvrtc: Any, program: Any, what: str) -> bytes:
     _, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
-    text = b" " * size
-    getattr(nvrtc, f"nvrtcGet{what}")(program, text)
-    return text.rstrip(b"\0").decode(errors="replace")
+    data = b" " * size
+    getattr(nvrtc, f"nvrtcGet{what}")(program, data)
+    return data
 
 
 def canonical(text: str) -> str:

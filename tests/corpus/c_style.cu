@@ -74,3 +74,21 @@ int main(int argc, char *argv[])
 	fprintf(stdout, "%0.6lfs\n", rtclock() - t_start);
 	return 0;
 }
+__global__ void column_norms(DATA_TYPE *a, DATA_TYPE *norms, int rows, int cols)
+{
+    int r, c;
+    DATA_TYPE s;
+    c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= cols) return;
+    s = 0;
+    for (r = 0; r < rows; r++) s += a[r * cols + c] * a[r * cols + c];
+    norms[c] = s;
+}
+__global__ void shift_rows(DATA_TYPE *a, DATA_TYPE *b, int rows, int cols)
+{
+    unsigned int c;
+    int r;
+    c = 2 + blockIdx.x * blockDim.x + threadIdx.x;
+    r = blockIdx.y;
+    if (c < cols && r < rows) b[r * cols + c] = a[r * cols + c - 2];
+}

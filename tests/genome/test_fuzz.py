@@ -117,9 +117,11 @@ def check(numbers: range, folder: Path, *, compiled: int = 0) -> Counter[str]:
             again = folder / "again.cu"
             again.write_text(unit.cuda(), errors="surrogateescape")
             try:
-                assert load_unit(again, unit.kernel.name, coordinates=False).kernel == unit.kernel, where
-            except InputError:  # a stray "#include" in kept text, a variable called __device__: no CUDA either way
-                assert same_ptx(unit) == "no CUDA", where
+                same = load_unit(again, unit.kernel.name, coordinates=False).kernel == unit.kernel
+            except InputError:
+                same = False
+            # "#include" inside kept text, a variable called __device__, (x) + y of an x that nobody declares
+            assert same or same_ptx(unit) == "no CUDA", where
         if compiled and seen["read"] % compiled == 0:
             seen[same_ptx(unit)] += 1
     return seen

@@ -75,12 +75,12 @@ def buffers(unit: SourceUnit) -> list[np.ndarray[Any, Any]]:
     return out
 
 
-def run(unit: SourceUnit, kernel: ir.Kernel, name: str) -> list[np.ndarray[Any, Any]]:
+def run(unit: SourceUnit, kernel: ir.Kernel, name: str, runs: Any = None) -> list[np.ndarray[Any, Any]]:
     """The buffers after one launch on the CPU."""
     import pyopencl as cl
 
     context, queue = device()
-    (global_size, local_size), scalars = RUNS[name]
+    (global_size, local_size), scalars = (runs or RUNS)[name]
     source = unit.opencl(kernel, contract=False)
     program = cl.Program(context, source).build(["-cl-opt-disable", "-cl-std=CL1.2"])
     host = buffers(unit)
