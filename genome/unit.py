@@ -291,6 +291,7 @@ def _kernel(source: Source, found: Function, cx: Context, pragmas: dict[int, tup
     body = found.node.child_by_field_name("body")
     if body is None or body.type != "compound_statement":
         raise InputError(f"kernel '{found.name}' has no body", file=source.file, line=line)
+    params = _named(params, text_of(found.node))
     cx.scopes.append({p.name: (p.type, 0) for p in params})
     try:
         statements = Converter(cx, pragmas).body(body)
@@ -302,6 +303,17 @@ def _kernel(source: Source, found: Function, cx: Context, pragmas: dict[int, tup
 def _with_values(text: str, known: Mapping[str, str]) -> str:
     """Integer constants of the file by their values."""
     return re.sub(r"[A-Za-z_]\w*", lambda m: known.get(m[0], m[0]), text)
+
+
+def _named(params: list[ir.Param], text: str) -> list[ir.Param]:
+    """Parameters that have no name get one, because arguments are given by name: ``unused_3``."""
+    out = []
+    for i, p in enumerate(params, 1):
+        name = p.name or f"unused_{i}"
+        while not p.name and name in text:
+            name += "_"
+        out.append(replace(p, name=name))
+    return out
 
 
 def _launch_bounds(node: Node, known: Mapping[str, str]) -> tuple[tuple[int, int] | None, str]:

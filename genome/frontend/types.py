@@ -107,7 +107,7 @@ def read_specifiers(node: Node) -> Specifiers:
             _qualifier(spec, kind, child)
         elif kind in ("alignas_specifier", "alignas_qualifier"):
             _align(spec, child)
-        elif kind in (",", ";", "comment", "typedef", "attribute_declaration"):
+        elif kind in (",", ";", "=", "comment", "typedef", "attribute_declaration"):
             continue
         else:
             spec.unknown = spec.unknown or kind

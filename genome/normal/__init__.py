@@ -82,9 +82,20 @@ def gathered_coordinates(kernel: ir.Kernel) -> ir.Kernel:
     return kernel.with_body(walk.rewrite(kernel.body, one))
 
 
+def without_unused_marks(kernel: ir.Kernel) -> ir.Kernel:
+    """``(void)x;`` says to the compiler that ``x`` is not used, and does nothing."""
+
+    def one(n: Any) -> Any:
+        mark = isinstance(n, ir.Eval) and isinstance(n.expr, ir.Cast) and n.expr.type == ir.CType("void") \
+            and isinstance(n.expr.operand, ir.Var)
+        return () if mark else n
+
+    return kernel.with_body(walk.rewrite(kernel.body, one))
+
+
 def normalise(kernel: ir.Kernel) -> ir.Kernel:
     """All normal forms in order; the result has unique names and labels again."""
-    kernel = alpha_rename(kernel)
+    kernel = without_unused_marks(alpha_rename(kernel))
     kernel = counting_loops(localise_loops(merge_declarations(kernel)))
     kernel = gathered_coordinates(plain_coordinates(alpha_rename(kernel)))
     kernel = guard_regions(kernel)

@@ -382,3 +382,23 @@ def test_what_a_call_may_change(unit: Any, call: str, canonical: bool) -> None:
     u = unit("__global__ void k(float* a, int* b, X x, int m) { for (int i = 0; i < m; ++i) { CALL; } }"
              .replace("CALL", call))
     assert bool(nodes(u, ir.For)) == canonical
+
+
+def test_parameters_without_a_name_and_marks_of_unused_ones(unit: Any) -> None:
+    from genome.normal import normalise
+
+    u = unit("__global__ void k(const float* a, float* b, int, int unused_3, float n = 1.0f) "
+             "{ int i = blockIdx.x * blockDim.x + threadIdx.x; (void)a; (void)n; b[i] = 1.0f; }")
+    assert [p.name for p in u.kernel.params] == ["a", "b", "unused_3_", "unused_3", "n"]
+    assert "float n)" in u.cuda() and "(void)a;" in u.cuda()
+    assert not any(isinstance(n, ir.Cast) for n in walk.walk(normalise(u.kernel).body))
+
+
+def test_a_null_test_keeps_threads_where_they_are() -> None:
+    """Loads must not be moved in front of it."""
+    from tests.helpers.kernels import scheduled
+
+    state = scheduled("__global__ void k(const float* a, const float* c, float* b, int N) { "
+                      "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) b[i] = c ? c[i] : a[i]; }")
+    refusal = state.logical.mapping_refusal
+    assert refusal is not None and refusal.code == "pointer-escapes"
