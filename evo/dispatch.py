@@ -113,7 +113,7 @@ def one_size(problem: Problem, options: Options, folder: Path, seeds: tuple[Geno
         base = start.analyse(problem)
         folder.mkdir()
         with (folder / "log.txt").open("w", encoding="utf-8") as log, start.evaluator_for(
-                problem, base, options.seed, start.baseline_limit(options.seconds)) as evaluator:
+                problem, base, options.seed, start.baseline_limit(options.seconds), options.strict) as evaluator:
             base = replace(base, limits=start.limits_of(evaluator.device))
             with Store.create(folder, start.describe(problem, options, base),
                               start.environment(evaluator.device)) as store:
@@ -139,7 +139,7 @@ def _go_on(problem: Problem, options: Options, folder: Path, seeds: tuple[Genome
             return
         base = start.analyse(problem)
         with (folder / "log.txt").open("a", encoding="utf-8") as log, start.evaluator_for(
-                problem, base, options.seed, start.baseline_limit(options.seconds)) as evaluator:
+                problem, base, options.seed, start.baseline_limit(options.seconds), options.strict) as evaluator:
             base = replace(base, limits=start.limits_of(evaluator.device))
             more = None if options.seconds is None else store.elapsed() + options.seconds
             start.search(problem, replace(options, seconds=more), base, evaluator, store,
@@ -154,7 +154,8 @@ def _finish(problem: Problem, options: Options, base: Scheduled, store: Store, c
         store.set_status("finished")
         console.print("Nothing faster than the baseline was found at any size.", markup=False)
         return False
-    options_ = replace(start.evaluator_options(problem, options.seed, start.baseline_limit(options.seconds)),
+    options_ = replace(start.evaluator_options(problem, options.seed, start.baseline_limit(options.seconds),
+                                                       options.strict),
                        slow_factor=ANY_SPEED)
     language = start.language(problem)
     with stop_on_signals(threading.Event()) as stop, open_evaluator(

@@ -50,7 +50,7 @@ def run_problem(problem: Problem, options: Options, out: Path, console: Console 
     options.check()
     console = console or Console(soft_wrap=True, highlight=False)
     base = analyse(problem)
-    with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds)) as evaluator:
+    with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds), options.strict) as evaluator:
         base = replace(base, limits=limits_of(evaluator.device))
         folder = run_folder(out, problem.name)
         with Store.create(folder, describe(problem, options, base), environment(evaluator.device)) as store:
@@ -77,7 +77,7 @@ def resume_run(run: Path, budget: str | None, console: Console | None = None) ->
         problem = load_problem(kept["path"], kept["backend"])
         base = analyse(problem)
         check_unchanged(problem, base, kept)
-        with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds)) as evaluator:
+        with evaluator_for(problem, base, options.seed, baseline_limit(options.seconds), options.strict) as evaluator:
             base = replace(base, limits=limits_of(evaluator.device))
             console.print(f"Going on with {store.folder} after {duration(store.elapsed())}", markup=False)
             return search(problem, options, base, evaluator, store, console, began, resume=True)
@@ -168,15 +168,16 @@ def baseline_limit(budget: float | None) -> float:
     return LIMIT if budget is None else min(LIMIT, max(SHORTEST_LIMIT, 0.5 * budget))
 
 
-def evaluator_for(problem: Problem, base: Scheduled, seed: int, limit: float = LIMIT) -> LocalEvaluator:
+def evaluator_for(problem: Problem, base: Scheduled, seed: int, limit: float = LIMIT,
+                  strict: bool = False) -> LocalEvaluator:
     return open_evaluator(problem.backend, problem.workload, emit(base, language(problem)),
-                          evaluator_options(problem, seed, limit),
+                          evaluator_options(problem, seed, limit, strict),
                           in_double(problem.unit, problem.launch, language(problem)))
 
 
-def evaluator_options(problem: Problem, seed: int, limit: float) -> EvaluatorOptions:
+def evaluator_options(problem: Problem, seed: int, limit: float, strict: bool = False) -> EvaluatorOptions:
     return EvaluatorOptions(flags=build_flags(problem), seed=seed, constraints=problem.constraints,
-                            baseline_limit=limit)
+                            baseline_limit=limit, strict=strict)
 
 
 def limits_of(device: DeviceInfo) -> Limits:

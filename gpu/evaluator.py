@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import time
@@ -15,13 +16,14 @@ from genome.errors import InputError
 from genome.expressions import ExpressionError
 from genome.program import Program
 from genome.workload import Workload
-from gpu import compile_nvcc, data, devices, limits, peaks, sanitizer, watch
+from gpu import compile_nvcc, data, devices, health, limits, peaks, sanitizer, watch
 from gpu.backend import Backend, make_backend
 from gpu.build import Built
 from gpu.compile_common import BuildOutcome
 from gpu.confirm import Trial, certain
 from gpu.engine import Engine, Loss, Pool, Reply, Task, result
 from gpu.gate import RUNNING, GateResult
+from gpu.health import State, doubtful
 from gpu.interface import Confirmation, EvaluatorOptions, GateReport
 from gpu.ledger import Account
 from gpu.outcome import Outcome
@@ -42,6 +44,9 @@ def open_evaluator(backend: str, workload: Workload, baseline: Program, options:
     Raises :class:`InputError` when there is no device or the baseline cannot run on it whatever the data.
     """
     options = options or EvaluatorOptions()
+    watched_by = health.profiler(os.environ)
+    if watched_by:
+        raise InputError(f"times under a profiler are no times: {watched_by}", remedy="run evo without it")
     limits.check_constraints(options.constraints)
     for argument in workload.arguments:
         data.dtype_of(argument)
@@ -114,14 +119,15 @@ class LocalEvaluator:
         self._binaries[identity(built)] = BASELINE
         self._medians[BASELINE] = times
         self._publish(self._setup)
-        notes = report.notes + self._backend.notes()
+        notes = report.notes + self._backend.notes() + ((f"NOISY: {report.noisy}",) if report.noisy else ())
         if built.log.startswith(compile_nvcc.SAID):
             notes += (compile_nvcc.SAID,)
         if over:
             notes += (f"the baseline itself does not meet the constraint {over}",)
         evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,
                                 device_seconds=time.monotonic() - begin)
-        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, report.device_bytes)
+        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, report.noisy,
+                          report.device_bytes)
 
     def submit(self, key: str, program: Program) -> None:
         if self._setup is None:
@@ -208,12 +214,15 @@ class LocalEvaluator:
         if watched.findings:
             evaluation = replace(evaluation, verdict=Verdict.NOT_REPEATABLE, reason=watched.findings[0])
             return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
+        said = watched.notes + tuple(
+            f"clocks were lowered at size {t.size} ({', '.join(t.throttled)}): its times are doubtful"
+            for t in trial.candidate if doubtful(State(throttled=t.throttled)))
         gain, low = trial.overall
         accepted = certain(trial, self._options)
         reason = "" if accepted else (f"no certain gain over the baseline: {gain:.3f}, at least {low:.3f}, "
                                       f"asked is {1.0 + self._options.min_gain:g}")
         return Confirmation(evaluation, accepted, trial.baseline, trial.candidate, trial.speedups, reason, trial.warm,
-                            watched.notes)
+                            said)
 
     def sanitize(self, program: Program) -> SanitizerReport:
         """compute-sanitizer over a finalist (CUDA, where installed); seconds per tool, so for champions only."""

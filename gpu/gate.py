@@ -15,7 +15,7 @@ import numpy as np
 
 from genome.errors import InputError
 from genome.workload import Exactness
-from gpu import data, limits, sizes, soundness, timing, truth
+from gpu import data, health, limits, sizes, soundness, timing, truth
 from gpu.bench import Bench, Reference, reference, trusted
 from gpu.build import Built
 from gpu.child_main import Tell
@@ -45,6 +45,7 @@ class GateResult:
     terms: dict[str, float] = field(default_factory=dict)
     double: bool = False  # whether the baseline printed in double gives a usable reference
     device_bytes: int = 0  # that the arrays take, at the largest declared size
+    noisy: str = ""  # why times cannot be trusted, "" when they can
 
 
 def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> GateResult:
@@ -58,6 +59,7 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
     times: list[Timing] = []
     check_times: list[Timing] = []
     device_bytes = 0
+    noisy = _alone(session, setup, notes)
     for index, size in enumerate(workload.tune + workload.check):
         tell.stage("preparing", PREPARE)
         bench = Bench(session, workload, size, setup.options.seed)
@@ -103,7 +105,19 @@ def gate(session: Session, tell: Tell, setup: Setup, plain: Built | None) -> Gat
         source = f"reference {workload.reference}" if workload.reference else "baseline printed in double"
         notes.append(f"precision is judged against float64 ({source})")
     return GateResult(tuple(times), tuple(check_times), deterministic, spread, tolerance, absolute, proxies,
-                      tuple(dict.fromkeys(notes)), terms, precise, device_bytes)
+                      tuple(dict.fromkeys(notes)), terms, precise, device_bytes, noisy)
+
+
+def _alone(session: Session, setup: Setup, notes: list[str]) -> str:
+    """Notes who else is on the device; why that makes times noisy, or "". Raises :class:`InputError` for a noisy
+    device where a quiet one was asked for (evaluator.md T28)."""
+    if session.neighbours is None:
+        return ""
+    more, noisy = health.remarks(session.neighbours)
+    notes += more
+    if noisy and setup.options.strict:
+        raise InputError(noisy, remedy="wait until it is gone, or leave out --strict")
+    return noisy
 
 
 def _run(bench: Bench, setup: Setup) -> Reference:

@@ -23,6 +23,7 @@ class EvaluatorOptions:
     constraints: tuple[str, ...] = ()  # over registers, spill_bytes, stack_bytes, shared_bytes, occupancy, threads
     cold_cache: bool = True
     cache_dir: str | None = None  # None: the user's cache folder
+    strict: bool = False  # a device on which others compute is refused
     watch: bool = True  # finalists under compute-sanitizer or Oclgrind, where installed
     min_gain: float = 0.005  # a confirmed speed-up must be at least this much above 1, at its lower bound
     hang_seconds: float = 5.0  # a device step gets at least this long before it counts as hung
@@ -38,6 +39,7 @@ class GateReport:
     spread: float  # largest deviation between restored repeats, in units of the tolerance
     tolerance: dict[str, tuple[float, float]] = field(default_factory=dict)  # output -> (rtol, atol) in force
     notes: tuple[str, ...] = ()
+    noisy: str = ""  # why times are not to be trusted (others compute on the device), "" when they are
     device_bytes: int = 0  # memory that the arrays take on the device, at the largest declared size
 
 

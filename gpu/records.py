@@ -49,6 +49,8 @@ class Timing:
     low: float  # 95 % interval of the median (bootstrap or order statistics)
     high: float
     champion: tuple[float, ...] = ()
+    clocks: tuple[int, ...] = ()  # MHz of the multiprocessors beside each sample, where the device tells
+    throttled: tuple[str, ...] = ()  # why clocks were lowered during samples that were kept all the same
 
     @property
     def cv(self) -> float:

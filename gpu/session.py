@@ -14,6 +14,7 @@ import numpy as np
 from genome.program import Launch
 from gpu.build import Built
 from gpu.data import Array
+from gpu.health import Neighbours, State
 from gpu.records import DeviceInfo
 
 GUARD_BYTES = 65536  # before and after every array
@@ -81,6 +82,12 @@ class Session(Protocol):
 
     info: DeviceInfo
     host_seconds: float  # how long the host waited for the last :meth:`time`, its own part taken off; 0: unknown
+
+    neighbours: Neighbours | None  # who else was on the device before this process was; None: it does not tell
+
+    def state(self) -> State | None:
+        """The device's clocks at this moment; None where it does not tell."""
+        ...
 
     def load(self, built: Built) -> Loaded:
         """The module on the device; recently loaded ones are kept."""

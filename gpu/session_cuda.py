@@ -15,9 +15,10 @@ import pycuda.driver as drv
 
 from genome.errors import InputError
 from genome.program import Launch
-from gpu import cubin, support_cuda
+from gpu import cubin, health, support_cuda
 from gpu.build import Built
 from gpu.data import Array
+from gpu.health import State
 from gpu.records import DeviceInfo
 from gpu.session import GUARD, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
 
@@ -73,6 +74,8 @@ class CudaSession:
         try:
             drv.init()
             self._device = drv.Device(ordinal)
+            self._health = health.reader(self._device.pci_bus_id())
+            self.neighbours = self._health.neighbours() if self._health is not None else None  # before we are one
             self._context = self._device.retain_primary_context()
             self._context.push()
         except drv.Error as e:
@@ -90,6 +93,9 @@ class CudaSession:
         self._start, self._stop = drv.Event(), drv.Event()
         self.host_seconds = 0.0
         self._persisting: Any = None
+
+    def state(self) -> State | None:
+        return self._health.state() if self._health is not None else None
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from gpu import opencl, support_opencl
 from gpu.build import Built
 from gpu.compare import compare_arrays
 from gpu.data import Array
+from gpu.health import Neighbours
 from gpu.session import GUARD, GUARD_BYTES, Buffer, Call, Comparison, DeviceFault, Runner
 
 Shape = tuple[int, ...]
@@ -60,6 +61,11 @@ class OpenClSession:
         self.info = opencl.facts(self.device)
         self.host_seconds = 0.0  # host and device are one: a kernel cannot start other work, and waiting says nothing
         self._loaded: OrderedDict[int, tuple[bytes, cl.Program]] = OrderedDict()
+
+    neighbours: Neighbours | None = None
+
+    def state(self) -> None:
+        """A CPU's clocks are not looked at."""
 
     def load(self, built: Built) -> cl.Program:
         key = hash(built.binary)

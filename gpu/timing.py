@@ -10,9 +10,11 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 
 from gpu.bench import Bench
+from gpu.health import doubtful
 from gpu.interface import EvaluatorOptions
 from gpu.records import Timing
 from gpu.session import Runner
@@ -23,6 +25,7 @@ BATCH = 20
 HOPELESS = 1.25  # slower than the best by this factor: no more than ``min_time`` is spent
 AGREE = 0.1  # a hopeless candidate's checked launch counts as a sample when the next one differs by no more than this
 LATE, LATE_SECONDS = 1.5, 2e-3  # the host may wait this much longer than the device says it worked
+RETRIES, PAUSE = 6, 0.02  # samples of a throttled device taken anew, at most; seconds before each
 WARM_UP = 0.05  # seconds of work before the first sample of a reference: clocks ramp up by time, not by count
 
 
@@ -72,6 +75,32 @@ def warm_up(bench: Bench, runner: Runner, seconds: float = WARM_UP) -> None:
             return
 
 
+class Watch:
+    """The state of the device beside each sample of one program; how often samples may still be taken anew."""
+
+    def __init__(self) -> None:
+        self.left = RETRIES
+        self.clocks: list[int] = []
+        self.throttled: list[str] = []
+
+    def settled(self, bench: Bench, runner: Runner, options: EvaluatorOptions, batch: int, cold: bool = True) -> float:
+        """A sample; taken anew, within the limit, while the device says that it is throttled (evaluator.md T11)."""
+        while True:
+            seconds = sample(bench, runner, options, batch, cold)
+            state = bench.session.state()
+            if not doubtful(state) or self.left == 0:
+                break
+            self.left -= 1
+            time.sleep(PAUSE)
+        if state is not None:
+            self.clocks.append(state.clock_mhz)
+            self.throttled += [r for r in state.throttled if r not in self.throttled]
+        return seconds
+
+    def on(self, taken: Timing) -> Timing:
+        return replace(taken, clocks=tuple(self.clocks), throttled=tuple(self.throttled))
+
+
 def drawn(seed: int, count: int) -> int:
     """Which of the timed launches is looked at (evaluator.md C22)."""
     return random.Random(seed).randrange(count)
@@ -91,10 +120,11 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
     rival: list[float] = []
     host: list[float] = []
     rival_host: list[float] = []
+    watch, rival_watch = Watch(), Watch()
     spent = 0.0
     chosen = drawn(seed, max(options.samples, 1))
     for index in range(max(options.samples, 1)):
-        samples.append(sample(bench, runner, options, batch))
+        samples.append(watch.settled(bench, runner, options, batch))
         host.append(bench.session.host_seconds / batch)
         wrong = look() if look is not None and index == chosen else ""
         if wrong:
@@ -103,7 +133,7 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
         good = [s for s in samples if valid(s)]
         hopeless = bool(good) and best > 0 and median(good) > HOPELESS * best
         if champion is not None and index % 2 == 0 and not hopeless:
-            rival.append(sample(bench, champion, options, batch))
+            rival.append(rival_watch.settled(bench, champion, options, batch))
             rival_host.append(bench.session.host_seconds / batch)
         if hopeless and index == 0 and batch == 1 and spent + first > options.min_time and valid(first) and abs(
                 first - samples[0]) <= AGREE * samples[0]:
@@ -114,7 +144,7 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
     late = unfinished(samples, host, rival, rival_host)
     if late:
         raise Unfinished(late)
-    return timing(str(bench.size), samples, rival)
+    return watch.on(timing(str(bench.size), samples, rival))
 
 
 def unfinished(device: Sequence[float], host: Sequence[float], other: Sequence[float] = (),
@@ -143,16 +173,17 @@ def alternate(bench: Bench, first: Runner, second: Runner, options: EvaluatorOpt
     times: tuple[list[float], list[float]] = [], []
     host: tuple[list[float], list[float]] = [], []
     chosen = drawn(seed, 2 * rounds)
+    watches = Watch(), Watch()
     for _ in range(rounds):
         for which, runner in ((0, first), (1, second), (1, second), (0, first)):
-            times[which].append(sample(bench, runner, options, batch, cold))
+            times[which].append(watches[which].settled(bench, runner, options, batch, cold))
             host[which].append(bench.session.host_seconds / batch)
             if which == 1 and look is not None and len(times[1]) - 1 == chosen and (wrong := look()):
                 raise WrongWhileTimed(f"timed launch {chosen + 1} of {2 * rounds}: {wrong}")
     late = unfinished(times[1], host[1], times[0], host[0])
     if late:
         raise Unfinished(late)
-    return timing(str(bench.size), times[0]), timing(str(bench.size), times[1])
+    return watches[0].on(timing(str(bench.size), times[0])), watches[1].on(timing(str(bench.size), times[1]))
 
 
 def floor_seconds(written_bytes: float, bandwidth: float, l2_bytes: int) -> float:

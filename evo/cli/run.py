@@ -50,6 +50,8 @@ def add_to(app: typer.Typer) -> None:
         out: Out = Path("."),
         require: Annotated[bool, typer.Option("--require", help="Exit with code 1 when nothing faster was "
                                                                 "found.")] = False,
+        strict: Annotated[bool, typer.Option("--strict", help="Refuse a GPU on which another process computes; "
+                                                              "without it the run is marked noisy.")] = False,
     ) -> None:
         """Search for a faster version of a kernel."""
         from evo.backend import choose
@@ -60,7 +62,7 @@ def add_to(app: typer.Typer) -> None:
         problem = load_problem(path, chosen, budget)
         more = {} if agents is None else {"agents": agents}
         options = Options(seed=seed, seconds=problem.budget_seconds, evaluations=problem.budget_evaluations,
-                          policy=policy.value, screen=screen, sketches=sketches, **more)
+                          policy=policy.value, screen=screen, sketches=sketches, strict=strict, **more)
         if dispatch or problem.dispatch:
             from evo.dispatch import run_dispatch
 

@@ -21,6 +21,7 @@ class Options:
     policy: str = "bandit"
     screen: bool = True
     sketches: bool = True
+    strict: bool = False  # a device on which others compute is refused
     queue: int = 0  # candidates in the evaluator at once
     batch: int = 0  # candidates planned together
     reserve: float = 0.12  # share of the seconds kept for the confirmation

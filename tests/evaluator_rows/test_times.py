@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import inspect
 import math
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from genome.errors import InputError
 from genome.workload import Argument, Size, Workload
-from gpu import statistics, timing
+from gpu import health, statistics, timing
 from gpu.bench import Bench
 from gpu.confirm import certain
+from gpu.evaluator import open_evaluator
+from gpu.health import Neighbours, State
 from gpu.interface import EvaluatorOptions
 from gpu.records import DeviceInfo, Verdict
+from gpu.worker import exercise
+from tests.evaluator_rows.problems import NORMS
 from tests.helpers.fake_device import INFO, Kernel, Lab, built
 
 N = 256
@@ -135,6 +143,66 @@ def test_T10_a_clock_ramp_favours_nobody(order: tuple[str, str]) -> None:
     a, b = timing.alternate(bench, one, other, OPTIONS, 8, 1e-3)
     ratio, low, high = statistics.ratio(a.samples, b.samples, 0)
     assert ratio == pytest.approx(1.0, abs=0.01) and low <= 1.0 <= high
+
+
+HOT = State(900, 2600, ("thermal, by hardware",))
+COOL = State(1980, 2600)
+
+
+def test_T11_samples_of_a_throttled_device_are_taken_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is hot, everything takes 2.8 times as long: the better candidate would lose."""
+    monkeypatch.setattr(timing, "PAUSE", 0.0)
+    made = Lab(SCALE, {"baseline": steady(), "better": steady()}, OPTIONS)
+    made.gate(False)
+    hot = {"left": 3}
+
+    def state(now: float) -> State:
+        hot["left"] -= 1
+        return HOT if hot["left"] >= 0 else COOL
+
+    made.session._state = state
+    made.session.kernels["better"].seconds = lambda now: 8e-4 * (2.8 if hot["left"] > 0 else 1.0)
+    found = made.measure("better")
+    assert found.timings[0].median == pytest.approx(8e-4) and max(found.timings[0].samples) == pytest.approx(8e-4)
+    assert found.timings[0].clocks == (1980,) * OPTIONS.samples and found.timings[0].throttled == ()
+
+
+def test_T11_what_stays_throttled_is_kept_and_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "PAUSE", 0.0)
+    made = lab(hot=steady())
+    made.session._state = lambda now: HOT
+    timed = made.measure("hot").timings[0]
+    assert len(timed.samples) == OPTIONS.samples and timed.throttled == ("thermal, by hardware",)
+    trial = made.confirm("hot")
+    assert trial.candidate[0].throttled == ("thermal, by hardware",)
+    made.session._state = lambda now: State(1700, 2600, ("power cap",))
+    before = made.session.kernels["hot"].calls
+    made.measure("hot")
+    assert not health.doubtful(State(throttled=("power cap",)))
+    assert made.session.kernels["hot"].calls - before <= OPTIONS.samples + 3, "a card may stay at its power cap"
+
+
+def test_T11_reasons_are_read_from_the_mask_of_the_driver() -> None:
+    assert health.reasons(0x40 | 0x4 | 0x1) == ("thermal, by hardware", "power cap")
+    assert health.reasons(0) == ()
+
+
+@pytest.mark.parametrize(("found", "noisy", "said"), [
+    (Neighbours(), False, ""),
+    (Neighbours(displaying=("process 7",)), False, "drives a display (process 7)"),
+    (Neighbours(computing=("process 9",), busy=0.0), False, "idle at present (process 9)"),
+    (Neighbours(computing=("process 9",), busy=0.8), True, "computes on the device (process 9, 80 % busy)"),
+])
+def test_T28_other_processes_are_told_and_refused_where_asked(found: Neighbours, noisy: bool, said: str) -> None:
+    report = Lab(SCALE, {"baseline": steady()}, OPTIONS, neighbours=found).gate(False)
+    assert bool(report.noisy) == noisy
+    assert said in " ".join((*report.notes, report.noisy))
+    strict = Lab(SCALE, {"baseline": steady()}, replace(OPTIONS, strict=True), neighbours=found)
+    if noisy:
+        with pytest.raises(InputError, match="times are noisy .*--strict"):
+            strict.gate(False)
+    else:
+        strict.gate(False)
 
 
 def test_T12_a_device_that_slows_down_half_way() -> None:
@@ -263,3 +331,54 @@ def test_C2_the_reference_is_not_on_the_device_while_a_candidate_runs() -> None:
     made = lab(looks=Kernel(looks))
     assert made.measure("looks").verdict == Verdict.OK and made.confirm("looks").verdict == Verdict.OK
     assert len(seen) > 20 and not any(seen)
+
+
+@pytest.mark.parametrize("environment", [
+    {"CUDA_INJECTION64_PATH": "/opt/nsight/libcuda-injection.so"}, {"NSYS_PROFILING_SESSION_ID": "7"},
+    {"LD_PRELOAD": "/opt/nsight-compute/libInjection.so"}])
+def test_T23_no_times_under_a_profiler(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match="times under a profiler are no times"):
+        open_evaluator("opencl", NORMS.workload, NORMS.program("opencl", NORMS.baseline))
+    assert health.profiler({"PATH": "/bin", "LD_PRELOAD": "libjemalloc.so", "COMPUTE_PROFILE": "0"}) == ""
+
+
+def test_T23_what_a_tool_runs_is_never_timed() -> None:
+    """The sanitizer's process runs the program and returns no figure at all."""
+    made = lab(same=steady())
+    made.gate()
+    assert exercise(made.session, made.setup, built("same")) is None  # type: ignore[func-returns-value, arg-type]
+
+
+def test_T2_work_that_is_still_queued_is_not_in_the_next_window() -> None:
+    """A real OpenCL device: a long kernel is started and not awaited; the short one behind it takes no longer."""
+    run = subprocess.run([sys.executable, "-c", LEAK], capture_output=True, text=True, timeout=120, check=True,
+                         cwd=Path(__file__).resolve().parents[2])
+    alone, behind, long = (float(t) for t in run.stdout.split())
+    assert long > 5 * alone, "the fixture is worth something"
+    assert behind < alone + 0.5 * long
+
+
+LEAK = """
+import numpy as np
+import pyopencl as cl
+from genome.program import Launch
+from gpu.session import Call
+from gpu.session_opencl import OpenClSession
+session = OpenClSession()
+text = "__kernel void k(__global float* x, int n) { float s = x[get_global_id(0)]; " \
+       "for (int i = 0; i < n; ++i) s = s * 0.999f + 0.5f; x[get_global_id(0)] = s; }"
+program = cl.Program(session.context, text).build()
+launch = Launch("k", ("1", "1", "1"), (64, 1, 1))
+buffer = session.allocate(64, np.dtype(np.float32))
+session.fill(buffer, 0)
+def runner(n):
+    return session.runner(program, [Call(launch, "k", (1, 1, 1), (buffer, np.int32(n)))])
+short, long = runner(20_000), runner(1_000_000)
+session.time(short)
+alone = min(session.time(short) for _ in range(5))
+long.enqueue()
+behind = session.time(short)
+print(alone, behind, session.time(long))
+"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from gpu.compare import compare_arrays
 from gpu.confirm import Trial, confirm
 from gpu.data import Array
 from gpu.gate import GateResult, gate
+from gpu.health import Neighbours, State
 from gpu.interface import EvaluatorOptions
 from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Resources
@@ -59,9 +59,10 @@ class FakeSession:
     """``log`` holds what was done, in order. ``states``: what the device reports of its clocks, by its time."""
 
     def __init__(self, kernels: dict[str, Kernel], info: DeviceInfo,
-                 state: Callable[[float], Any] = lambda now: None) -> None:
+                 state: Callable[[float], State | None] = lambda now: None) -> None:
         self.kernels, self.info, self._state = kernels, info, state
         self.now, self.host_seconds = 0.0, 0.0
+        self.neighbours: Neighbours | None = None
         self.log: list[str] = []
         self.flushes = 0
         self.live: list[Buffer] = []
@@ -73,7 +74,7 @@ class FakeSession:
     def measure_device(self) -> tuple[float, float]:
         return self.info.bandwidth, self.info.flops
 
-    def state(self) -> Any:
+    def state(self) -> State | None:
         return self._state(self.now)
 
     def allocate(self, count: int, dtype: np.dtype[np.generic]) -> Buffer:
@@ -156,8 +157,10 @@ class Lab:
     """One problem on a fake device; ``kernels["baseline"]`` is the baseline."""
 
     def __init__(self, workload: Workload, kernels: dict[str, Kernel], options: EvaluatorOptions,
-                 info: DeviceInfo = INFO, state: Callable[[float], Any] = lambda now: None) -> None:
+                 info: DeviceInfo = INFO, state: Callable[[float], State | None] = lambda now: None,
+                 neighbours: Neighbours | None = None) -> None:
         self.session = FakeSession(kernels, info, state)
+        self.session.neighbours = neighbours
         self.setup = Setup(workload, options, built("baseline"))
         self.report: GateResult | None = None
         self._worker: Worker | None = None
@@ -189,4 +192,4 @@ class Lab:
         return confirm(self.session, Tell(), self.setup, built(name), seed)  # type: ignore[arg-type]
 
 
-__all__ = ["Kernel", "Lab", "SimpleNamespace", "built"]
+__all__ = ["Kernel", "Lab", "built"]
