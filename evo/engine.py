@@ -83,6 +83,7 @@ class Engine:
         self.thinking, self.proposed = 0.0, 0  # seconds spent on planning, and the proposals that came of it
         self.barren = 0  # plans in a row that yielded nothing
         self.phase = "gate"
+        self.finish: Finish | None = None
 
     # --------------------------------------------------------------------------------------------------- parts
     def _arena(self) -> Arena:
@@ -131,7 +132,7 @@ class Engine:
         self._save()
         self.phase = "confirm"
         self._show(force=True)
-        finish = self._confirm()
+        finish = self.finish = self._confirm()
         interrupted = self.stop.is_set()
         self.store.event("end", {"reason": reason, "evaluations": self.submitted})
         self.store.set_status("interrupted" if interrupted else "finished")
@@ -158,7 +159,7 @@ class Engine:
         if not gains.timed(e):
             raise InputError(f"the baseline was not timed: {e.verdict.value} {e.reason}".rstrip())
         self.store.event("gate", {"seconds": self.gate_seconds, "deterministic": report.deterministic,
-                                  "spread": report.spread, "notes": list(report.notes),
+                                  "spread": report.spread, "notes": list(report.notes), "ran": report.ran,
                                   "median": view.seconds(e, self.memory.weights)})
         for note in report.notes:
             self.display.message(note)

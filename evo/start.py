@@ -19,6 +19,7 @@ from evo.engine import CLOSING, RunResult, Setup
 from evo.engine import run as run_engine
 from evo.problem import Problem, load_problem
 from evo.problem.budget import REMEDY, parse_budget
+from evo.search.blocks import best_block
 from evo.search.ladder import late_ladder
 from evo.search.options import Options
 from evo.space import KernelSpace
@@ -39,6 +40,7 @@ from results.launcher import from_kernel
 from results.store import Store
 from results.units import duration
 
+SHORTEST_BLOCKS = 1.0  # seconds below which other blocks of the baseline are not begun
 STATIC_SHARED = 49152  # bytes a block may use without opting in, on every NVIDIA device
 LIMIT, SHORTEST_LIMIT = 60.0, 5.0  # seconds, see baseline_limit
 SHORTEST_LADDER = 0.5  # seconds: less measures nothing
@@ -123,6 +125,9 @@ def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evalu
         result = run_engine(setup, options, display, store, resume=resume, began=began)
         if result.champion is not None and not result.interrupted:
             left = ladder_seconds(options, result)
+            start = time.monotonic()
+            _beside(space, evaluator, store, result.champion, 0.25 * left)
+            left -= time.monotonic() - start
             if left >= SHORTEST_LADDER:
                 display.message("measuring what each gene brings")
             if left < SHORTEST_LADDER or not late_ladder(space, evaluator, store, result.champion, seconds=left):
@@ -132,6 +137,21 @@ def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evalu
     for line in closing(store, result, roof):
         console.print(line, markup=False)
     return None if result.interrupted else result.champion is not None
+
+
+def _beside(space: KernelSpace, evaluator: Evaluator, store: Store, champion: str, seconds: float) -> None:
+    """What stands beside the speed-up: the work before and after, and the baseline with its best block."""
+    state = space.express(store.candidate(champion).genome).state
+    store.event("work", {"size": str(space.base.workload.tune[0]), "before": work(space.base), "after": work(state)})
+    if seconds >= SHORTEST_BLOCKS:
+        best_block(space, evaluator, store, seconds=seconds)
+
+
+def work(state: Scheduled) -> dict[str, float]:
+    """Floating-point operations and compulsory bytes of a launch at the first tune size."""
+    size = state.workload.tune[0]
+    return {"flops": flops(state.logical, state.workload, size) if state.logical.axes else 0.0,
+            "bytes": compulsory_bytes(state.logical, state.workload, size)}
 
 
 def ladder_seconds(options: Options, result: RunResult) -> float:

@@ -8,7 +8,7 @@ import re
 import time
 from collections import OrderedDict
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -125,9 +125,9 @@ class LocalEvaluator:
         if over:
             notes += (f"the baseline itself does not meet the constraint {over}",)
         evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,
-                                device_seconds=time.monotonic() - begin)
-        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, report.noisy,
-                          report.device_bytes)
+                                device_seconds=time.monotonic() - begin, memory_bytes=self._memory(built))
+        return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, self._ran(built),
+                          report.noisy, report.device_bytes)
 
     def submit(self, key: str, program: Program) -> None:
         if self._setup is None:
@@ -206,7 +206,8 @@ class LocalEvaluator:
         trial: Trial = reply[1]
         count = len(self._workload.tune)
         evaluation = Evaluation(key, trial.verdict, trial.reason, built.resources, trial.candidate[:count],
-                                trial.candidate[count:], trial.max_error, time.monotonic() - begin)
+                                trial.candidate[count:], trial.max_error, time.monotonic() - begin,
+                                memory_bytes=self._memory(built))
         if trial.verdict != Verdict.OK:
             return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
         watched = watch.finalist(self.device.backend, setup, built, dict(self._backend.support)) \
@@ -291,6 +292,21 @@ class LocalEvaluator:
             raise _compile_error(outcome)
         return outcome.built
 
+    def _memory(self, built: Built) -> int:
+        return limits.device_memory(self._workload, built.program, built.resources.stack_bytes, self.device)
+
+    def _ran(self, built: Built) -> dict[str, Any]:
+        """The record of what the gate ran (evaluator.md C18); raises :class:`InputError` when it is not what was asked.
+        """
+        wrong = built.mismatch(self._options.flags)
+        if wrong:
+            raise InputError(f"the baseline was {wrong}")
+        sizes = {t: [dict(s.values) for s in g] for t, g in (("tune", self._workload.tune),
+                                                             ("check", self._workload.check))}
+        return {"options": asdict(self._options), "flags": list(built.flags), "sizes": sizes, "digest": built.digest,
+                "binary": built.resources.binary, "types": {a.name: a.dtype for a in self._workload.arguments},
+                "exactness": self._workload.exactness.name.lower(), "device": self.device.name}
+
     def _in_double(self) -> Built | None:
         """The baseline in double precision; None where it does not compile or run: it is an aid, no condition."""
         if self._double is None or self._workload.reference is not None or limits.over_block_limits(
@@ -336,7 +352,8 @@ class LocalEvaluator:
             self._medians[key] = {t.size: t.median for t in outcome.timings}
         self._results.put(Evaluation(key, outcome.verdict, outcome.reason, built.resources, outcome.timings,
                                      max_error=max(outcome.max_error, before.max_error),
-                                     device_seconds=outcome.seconds + before.seconds))
+                                     device_seconds=outcome.seconds + before.seconds,
+                                     memory_bytes=self._memory(built)))
 
 
 def _refused(evaluation: Evaluation) -> Confirmation:

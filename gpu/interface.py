@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from genome.program import Program
 from gpu.records import DeviceInfo, Evaluation, Timing
@@ -39,6 +39,7 @@ class GateReport:
     spread: float  # largest deviation between restored repeats, in units of the tolerance
     tolerance: dict[str, tuple[float, float]] = field(default_factory=dict)  # output -> (rtol, atol) in force
     notes: tuple[str, ...] = ()
+    ran: dict[str, Any] = field(default_factory=dict)  # what was really run: options, sizes, types, flags, binary
     noisy: str = ""  # why times are not to be trusted (others compute on the device), "" when they are
     device_bytes: int = 0  # memory that the arrays take on the device, at the largest declared size
 

@@ -63,6 +63,24 @@ def over_memory(workload: Workload, size: Size, device: DeviceInfo) -> str:
     return ""
 
 
+def device_memory(workload: Workload, program: Program, stack_bytes: int, device: DeviceInfo) -> int:
+    """Bytes that a program needs on the device at the largest tune size: arrays, workspaces, and on CUDA the local
+    memory of as many threads as can be resident."""
+    import numpy as np
+
+    from gpu import data
+    most = 0
+    for size in workload.tune:
+        total = sum(workload.elements(a.name, size) * np.dtype(a.dtype).itemsize
+                    for a in workload.arguments if a.is_array)
+        for w in program.workspaces:
+            count, dtype = data.workspace(w, workload.scalars(size))
+            total += count * dtype.itemsize
+        most = max(most, total)
+    resident = device.multiprocessors * device.max_threads_per_multiprocessor if device.backend == "cuda" else 0
+    return most + max(stack_bytes, 0) * resident
+
+
 def check_constraints(constraints: tuple[str, ...]) -> None:
     """Raises :class:`InputError` for a constraint that is no expression over the known names."""
     for text in constraints:

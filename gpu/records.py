@@ -70,6 +70,7 @@ class Evaluation:
     max_error: float = 0.0  # largest error in units of the tolerance
     device_seconds: float = 0.0  # device-worker time that this candidate cost
     log: str = ""  # compiler's message where that is the reason
+    memory_bytes: int = 0  # on the device at the largest tune size: arrays, workspaces, stacks of resident threads
 
 
 @dataclass(frozen=True)

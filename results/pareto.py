@@ -39,6 +39,7 @@ OBJECTIVES: Mapping[str, Objective] = {
     "code_bytes": Objective("code", "B"),
     "occupancy": Objective("occupancy", "", maximise=True),
 }
+BESIDE = ("registers", "shared_bytes", "spill_bytes")  # shown with every result, asked for or not
 CONSTRAINED = (*OBJECTIVES, "threads", "constant_bytes", "compile_seconds")
 
 
@@ -152,11 +153,15 @@ def figure(name: str, v: float | None) -> str:
 
 
 def table(rows: Iterable[Row], objectives: Sequence[str] = DEFAULT_OBJECTIVES) -> list[list[str]]:
-    """Header and one line of texts per row: key, the objectives, speed-up over the baseline, agent, genes."""
-    lines = [["candidate", *(OBJECTIVES[n].title for n in objectives), "speed-up", "agent", "genes"]]
+    """Header and one line of texts per row: key, the objectives, what else it uses, speed-up over the baseline and what
+    measured it (a confirmation's figure stands before the search's), agent, genes."""
+    more = [n for n in BESIDE if n not in objectives]
+    lines = [["candidate", *(OBJECTIVES[n].title for n in (*objectives, *more)), "memory", "speed-up", "from", "agent",
+              "genes"]]
     for r in rows:
-        speedup = None if r.gain is None else math.exp(r.gain)
-        lines.append([r.key, *(text(r, n) for n in objectives), units.factor(speedup), r.agent, str(len(r.genes))])
+        speedup, source = r.speedup
+        lines.append([r.key, *(text(r, n) for n in (*objectives, *more)), units.size(r.memory_bytes or None),
+                      units.factor(speedup), source, r.agent, str(len(r.genes))])
     return lines
 
 
@@ -165,7 +170,8 @@ def records(rows: Iterable[Row], objectives: Sequence[str] = DEFAULT_OBJECTIVES)
     given, those asked for first."""
     columns = [*objectives, *(n for n in OBJECTIVES if n not in objectives)]
     return [{"candidate": r.key, **{n: value(r, n) for n in columns},
-             "speedup": None if r.gain is None else math.exp(r.gain), "confirmed": r.confirmed, "agent": r.agent,
+             "memory_bytes": r.memory_bytes or None, "speedup": r.speedup[0], "speedup_from": r.speedup[1],
+             "search_speedup": None if r.gain is None else math.exp(r.gain), "confirmed": r.confirmed, "agent": r.agent,
              "round": r.round, "seconds": r.seconds, "genome": [str(g) for g in r.genes]} for r in rows]
 
 

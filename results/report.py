@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu.interface import Confirmation
 from gpu.records import Timing
-from results import units
+from results import beside, units
 from results.explain import Ladder
 from results.records import Candidate
 from results.store import BASELINE, RefusalCount, Store
@@ -66,6 +66,7 @@ def final_lines(store: Store, *, ladder: Ladder | None = None, files: Sequence[P
     lines = [headline(champion, sizes, final)]
     lines += genes(champion, ladder or stored_ladder(store, champion))
     lines += speedups(sizes)
+    lines += beside.all_lines(store, champion, sizes)
     if champion.preconditions:
         lines += ["Holds when:", *(f"  {p}" for p in champion.preconditions)]
     lines += payback(store.elapsed(), sizes)

@@ -27,10 +27,19 @@ class Row:
     genome: str = "[]"
     launches: str = ""
     confirmed: bool | None = None  # None: never a finalist
+    final_gain: float | None = None  # as ``gain``, from the confirmation on fresh data, where that came to times
+    memory_bytes: int = 0  # on the device, at the largest tune size; 0: not recorded
 
     @property
     def genes(self) -> Genome:
         return from_json(self.genome)
+
+    @property
+    def speedup(self) -> tuple[float | None, str]:
+        """The speed-up over the baseline that counts, and where it is from: "confirmation" or "search"."""
+        if self.final_gain is not None:
+            return math.exp(self.final_gain), "confirmation"
+        return (None, "search") if self.gain is None else (math.exp(self.gain), "search")
 
     @property
     def threads(self) -> int | None:

@@ -342,17 +342,18 @@ class Store:
     def rows(self, keys: tuple[str, ...] | None = None) -> list[Row]:
         """One row per evaluated candidate in the order of arrival (or those of ``keys``). A finalist that failed its
         confirmation's checks carries that verdict."""
-        finals = {k: (c.accepted, c.evaluation.verdict) for k, c in self.confirmations()}
+        finals = {k: (c.accepted, c.evaluation.verdict, self._final_gain(c)) for k, c in self.confirmations()}
         where = "" if keys is None else f"WHERE e.key IN ({','.join('?' * len(keys))})"
         found = self._all(
             "SELECT e.key, c.agent, c.round, e.verdict, e.latency, e.gain, json_extract(e.record, '$.resources'), "
-            "e.seconds, c.genome, json_extract(c.record, '$.launches') "
+            "e.seconds, c.genome, json_extract(c.record, '$.launches'), json_extract(e.record, '$.memory_bytes') "
             f"FROM evaluations e JOIN candidates c ON c.key = e.key {where} ORDER BY e.id", *(keys or ()))
         result = []
-        for key, agent, round_, verdict, latency, gain, resources, seconds, genome, launches in found:
-            accepted, final = finals.get(key, (None, Verdict.OK))
+        for key, agent, round_, verdict, latency, gain, resources, seconds, genome, launches, memory in found:
+            accepted, final, final_gain = finals.get(key, (None, Verdict.OK, None))
             result.append(Row(key, agent, round_, Verdict(verdict) if final is Verdict.OK else final, latency, gain,
-                              codec.decode(Resources, resources), seconds, genome, launches, accepted))
+                              codec.decode(Resources, resources), seconds, genome, launches, accepted,
+                              final_gain, memory or 0))
         return result
 
     def champion(self) -> Candidate | None:
@@ -375,6 +376,13 @@ class Store:
             return None
 
     # ------------------------------------------------------------------------------------------------ internal
+    def _final_gain(self, c: Confirmation) -> float | None:
+        """ln of the weighted geometric mean of a confirmation's speed-ups at the tune sizes; None without times."""
+        tune = {t.size for t in c.evaluation.timings}
+        parts = [(self.weights.get(size, 1.0), ratio) for size, ratio, _, _ in c.speedups if size in tune and ratio > 0]
+        total = sum(w for w, _ in parts)
+        return sum(w * math.log(r) for w, r in parts) / total if total > 0 else None
+
     def _survived(self, c: Confirmation) -> bool:
         tune = {t.size for t in c.evaluation.timings}
         parts = [s for s in c.speedups if s[0] in tune] or list(c.speedups)

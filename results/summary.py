@@ -6,7 +6,7 @@ import math
 import time
 
 from gpu.records import Verdict
-from results import pareto, report, units
+from results import beside, pareto, report, units
 from results.rows import Row
 from results.store import Store
 
@@ -25,6 +25,7 @@ def show(store: Store) -> list[str]:
         lines += ["", report.headline(champion, sizes, store.confirmation(champion.key))]
         lines += report.genes(champion, report.stored_ladder(store, champion))
         lines += report.speedups(sizes)
+        lines += beside.all_lines(store, champion, sizes)
     else:
         lines += ["", "No champion" + (" yet." if store.status() == "running" else ": nothing beat the baseline.")]
     front = pareto.front(rows, objectives, constraints)
@@ -71,11 +72,11 @@ def _agents(rows: list[Row]) -> list[str]:
         if r.agent:
             n, ok, best = found.get(r.agent, (0, 0, -math.inf))
             good = r.verdict is Verdict.OK
-            gain = r.gain if good and r.gain is not None else -math.inf
-            found[r.agent] = n + 1, ok + good, max(best, gain)
+            speedup = r.speedup[0] if good else None
+            found[r.agent] = n + 1, ok + good, max(best, speedup or -math.inf)
     if not found:
         return []
     table = [["agent", "candidates", "verified", "best"]]
     for agent, (n, ok, best) in sorted(found.items(), key=lambda x: -x[1][2]):
-        table.append([agent, str(n), str(ok), units.factor(math.exp(best)) if best > -math.inf else units.UNKNOWN])
+        table.append([agent, str(n), str(ok), units.factor(best) if best > -math.inf else units.UNKNOWN])
     return ["", *aligned(table)]

@@ -36,6 +36,7 @@ class SearchView:
             budget_evaluations=self._evaluations, evaluated=s.evaluations, per_second=s.per_second,
             baseline=s.baseline_seconds or None, best=s.best_seconds if found else None, best_key=s.best_key,
             speedup=s.speedup if found else None, speedup_low=s.low if found else None,
+            confirmed=s.confirmed,
             agents=tuple(AgentRow(a.name, f"{a.last}: {a.summary}" if a.last else a.summary, a.evaluated,
                                   a.best if a.verified else None) for a in s.agents),
             verdicts=s.verdicts, front=tuple(self._front(f, s.baseline_seconds) for f in s.front),

@@ -64,6 +64,7 @@ class Snapshot:
     speedup: float | None = None
     speedup_low: float | None = None
     speedup_high: float | None = None
+    confirmed: bool = False  # measured by the confirmation on fresh data, not by the search
     agents: tuple[AgentRow, ...] = ()
     verdicts: Mapping[Verdict, int] = field(default_factory=dict)
     front: tuple[FrontRow, ...] = ()

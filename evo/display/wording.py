@@ -30,7 +30,8 @@ def verdicts(counts: Mapping[Verdict, int]) -> list[tuple[str, int]]:
 
 
 def speedup(s: Snapshot) -> str:
-    """``4.85x (4.71 to 4.98)``; ``4.85x (at least 4.71)`` where only the lower end is known."""
+    """``4.85x (4.71 to 4.98)``; ``4.85x (at least 4.71)`` where only the lower end is known;
+    ``, confirmed`` where it was measured on fresh data."""
     if s.speedup is None:
         return units.UNKNOWN
     spread = ""
@@ -38,7 +39,7 @@ def speedup(s: Snapshot) -> str:
         spread = f" (at least {units.three(s.speedup_low)})"
     elif s.speedup_low is not None and s.speedup_high is not None:
         spread = f" ({units.three(s.speedup_low)} to {units.three(s.speedup_high)})"
-    return units.factor(s.speedup) + spread
+    return units.factor(s.speedup) + spread + (", confirmed" if s.confirmed else "")
 
 
 def budget(s: Snapshot) -> str:

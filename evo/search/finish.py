@@ -23,6 +23,7 @@ class Confirmations(Protocol):
 class Finish:
     champion: str | None = None
     speedup: float = 1.0
+    low: float = 1.0  # its lower bound
     confirmation: Confirmation | None = None
 
 
@@ -71,6 +72,6 @@ def confirm_best(memory: Memory, space: Space, evaluator: Evaluator, store: Conf
         mean, low = speedup(c, memory.weights)
         if c.accepted and low > 1.0:
             store.event("champion", {"key": r.key, "speedup": mean, "low": low, "confirmed": True})
-            return Finish(r.key, mean, c)
+            return Finish(r.key, mean, low, c)
         message(f"{r.key} was not confirmed: {c.reason or f'lower bound of its speed-up {low:.3f}'}")
     return Finish()

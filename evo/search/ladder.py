@@ -27,15 +27,16 @@ class LadderStore(Protocol):
     def event(self, kind: str, data: dict[str, Any]) -> None: ...
 
 
-class _Late(Exception):
+class Late(Exception):
     """The time for the ladder is over."""
 
 
-class _Bench:
+class Bench:
     """Measures programs through the evaluator; what the run measured already is not measured again."""
 
-    def __init__(self, evaluator: Evaluator, known: dict[str, float], binaries: dict[str, float], end: float) -> None:
-        self.evaluator, self.known, self.binaries, self.end = evaluator, known, binaries, end
+    def __init__(self, evaluator: Evaluator, known: dict[str, float], binaries: dict[str, float], end: float,
+                 prefix: str = "ladder") -> None:
+        self.evaluator, self.known, self.binaries, self.end, self.prefix = evaluator, known, binaries, end, prefix
         self.serial = 0
 
     def measure(self, programs: Sequence[Program]) -> list[float | None]:
@@ -43,12 +44,12 @@ class _Bench:
         for p in programs:
             if p.key not in self.known:
                 self.serial += 1
-                key = f"ladder{self.serial:04d}"
+                key = f"{self.prefix}{self.serial:04d}"
                 waiting[key] = p.key
                 self.evaluator.submit(key, p)
         while waiting:
             if time.monotonic() > self.end:
-                raise _Late
+                raise Late
             for e in self.evaluator.collect(0.2):
                 name = waiting.pop(e.key, None)
                 if name is not None:
@@ -69,6 +70,17 @@ def mean_seconds(e: Evaluation) -> float:
     return math.exp(sum(math.log(t.median) for t in e.timings) / len(e.timings))
 
 
+def program_of(space: Space, genome: Genome) -> Program | None:
+    """None where a gene, or the emission, is refused."""
+    x = space.express(genome)
+    if x.refusals:
+        return None
+    try:
+        return space.program(x)
+    except Refusal:
+        return None
+
+
 def late_ladder(space: Space, evaluator: Evaluator, store: LadderStore, champion: str, *, seconds: float) -> bool:
     """Measures the champion's ladder within ``seconds`` and keeps it as the run's "ladder" event; False when the time
     did not suffice or a step could not be measured."""
@@ -78,22 +90,16 @@ def late_ladder(space: Space, evaluator: Evaluator, store: LadderStore, champion
     known: dict[str, float] = {}
 
     def program(g: Genome) -> Program | None:
-        x = space.express(g)
-        if x.refusals:
-            return None
-        try:
-            return space.program(x)
-        except Refusal:
-            return None
+        return program_of(space, g)
 
     for key, g in (("baseline", ()), (champion, genome)):
         p = program(g)
         if p is not None and key in timed:
             known[p.key] = mean_seconds(timed[key])
-    bench = _Bench(evaluator, known, binaries, time.monotonic() + seconds)
+    bench = Bench(evaluator, known, binaries, time.monotonic() + seconds)
     try:
         found = ladder(genome, program, bench.measure)
-    except (_Late, ValueError):
+    except (Late, ValueError):
         return False
     store.event("ladder", {"key": champion, **found.as_dict()})
     return True

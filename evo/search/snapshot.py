@@ -48,3 +48,4 @@ class Snapshot:
     refusals: Mapping[str, int]  # code -> count
     front: tuple[FrontView, ...]
     screen: Report | None
+    confirmed: bool = False  # the best's figures are those of its confirmation on fresh data

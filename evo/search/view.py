@@ -60,14 +60,18 @@ def snapshot(engine: Engine) -> Snapshot:
     assert base is not None
     shares = arena.shares()
     base_seconds = seconds(base, engine.memory.weights)
+    speedup, low = (math.exp(best.gain), math.exp(best.low)) if best else (1.0, 1.0)
+    key, final = best.key if best else "", engine.finish
+    if final is not None and final.champion is not None:  # the figure that counts is the last one
+        key, speedup, low = final.champion, final.speedup, final.low
     views = tuple(AgentView(a.name, a.strategy.summary, a.last, shares[a.name], a.round.evaluated, a.round.verified,
                             math.exp(a.best)) for a in arena.agents)
     return Snapshot(
         engine.phase, engine.elapsed(), engine.spent(), engine.submitted,
-        engine.submitted / max(engine.elapsed(), 1e-9), len(engine.flying), base_seconds, best.key if best else "",
-        base_seconds / math.exp(best.gain) if best else base_seconds, math.exp(best.gain) if best else 1.0,
-        math.exp(best.low) if best else 1.0, arena.index, views, dict(engine.memory.counts), dict(engine.refusals),
-        front(engine), engine.screen.report() if engine.screen is not None else None)
+        engine.submitted / max(engine.elapsed(), 1e-9), len(engine.flying), base_seconds, key,
+        base_seconds / speedup, speedup, low, arena.index, views, dict(engine.memory.counts), dict(engine.refusals),
+        front(engine), engine.screen.report() if engine.screen is not None else None,
+        final is not None and final.champion is not None)
 
 
 def front(engine: Engine) -> tuple[FrontView, ...]:

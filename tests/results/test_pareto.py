@@ -87,8 +87,9 @@ def test_writers(tmp_path: Path) -> None:
         front = pareto.front(s)
         assert [r.key for r in front] == ["c1", "baseline", "c3"]
         table = pareto.table(front)
-        assert table[0] == ["candidate", "latency", "registers", "speed-up", "agent", "genes"]
-        assert table[1] == ["c1", "2.00 ms", "64", "2.00x", "block-first", "2"]
+        assert table[0] == ["candidate", "latency", "registers", "shared", "spills", "memory", "speed-up", "from",
+                            "agent", "genes"]
+        assert table[1] == ["c1", "2.00 ms", "64", "0 B", "0 B", "–", "2.00x", "confirmation", "block-first", "2"]
         lines = list(csv.DictReader(io.StringIO(pareto.to_csv(front))))
         assert [float(x["latency"]) for x in lines] == [2e-3, 4e-3, 5e-3]
         assert lines[0]["genome"] == "AdjustBlockSize(x: threads=128) ; UnrollLoop(k: factor=4, mode=full)"

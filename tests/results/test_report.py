@@ -121,7 +121,7 @@ def test_show(tmp_path: Path) -> None:
     assert "candidates: 3 (2 ok, 1 wrong result)" in lines
     assert "baseline: 4.00 ms at 4096" in lines
     assert re.search(r"\n  block-first +2 +2 +2\.00x\n  <tiles & co> +1 +0 +–\n", text)
-    assert re.search(r"\n  c1 +2\.00 ms +64 +2\.00x +block-first +2\n", text)
+    assert re.search(r"\n  c1 +2\.00 ms +64 +0 B +0 B +– +2\.00x +confirmation +block-first +2\n", text)
     assert "  3x TileLoops: the loop carries a sum (line 7) [tile-carries-dependence]" in lines
 
 
