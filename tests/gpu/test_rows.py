@@ -1,4 +1,4 @@
-"""The rows of docs/evaluator-fixtures.md on an NVIDIA GPU: the kernels of tests/evaluator_rows, and what only CUDA does."""
+"""The rows of docs/evaluator-fixtures.md on an NVIDIA GPU: the kernels of tests/evaluator_rows, and CUDA's own."""
 
 from __future__ import annotations
 
