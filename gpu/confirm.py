@@ -102,7 +102,7 @@ def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int
                 return Trial(Verdict.NOT_REPEATABLE, f"right first, wrong in {e}", max_error=worst)
             except timing.Unfinished as e:
                 return Trial(Verdict.LAUNCH_FAILURE, f"{e} at size {size}", max_error=worst)
-            if setup.options.cold_cache and session.info.l2_bytes:
+            if setup.options.cold_cache and session.info.backend == "cuda" and session.info.l2_bytes:
                 hot = timing.alternate(bench, base, runner, setup.options, WARM_ROUNDS, short, cold=False)
                 if all(t.samples for t in hot):
                     warm.append((str(size), hot[0].median / hot[1].median))
