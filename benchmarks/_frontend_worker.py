@@ -13,13 +13,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from evo.between import of_threads
 from evo.problem.assume import assumed_for
 from evo.problem.guess import block_of
+from evo.structure import access_report, element_bytes
 from genome import ir, walk
 from genome.errors import InputError, Refusal
 from genome.frontend.compile_commands import find, flags_of, split_define
 from genome.normal import normalise
-from genome.scheduled import schedule_kernel
+from genome.scheduled import Scheduled, schedule_kernel
+from genome.summary import summarise
 from genome.unit import KernelEntry, SourceUnit, list_kernels, load_unit
 from mutators.catalogue import CATALOGUE
 
@@ -153,16 +156,27 @@ def _round_trip(unit: SourceUnit) -> dict[str, str]:
         return {"round_trip": "printed does not compile", "why": str(e)}
 
 
+def analysed(unit: SourceUnit, block: tuple[int, int, int] | None) -> tuple[Scheduled, float]:
+    """The analysed kernel, and the milliseconds of processor time that all analyses take: logical kernel,
+    independence of points, sectors of each access, counts, uniformity, races between barriers, bank conflicts."""
+    begin = time.process_time()
+    assumed = assumed_for(unit, block)
+    state = schedule_kernel(unit, assumed.workload, assumed.launch)
+    _ = state.logical.mapping_refusal
+    for access in state.logical.accesses:
+        access_report(access, state)
+    of_threads(state, element_bytes)
+    summarise(state)
+    return state, (time.process_time() - begin) * 1e3
+
+
 def _sites(task: Task, entry: KernelEntry, include: tuple[str, ...], defines: dict[str, str]) -> dict[str, Any]:
     unit = load_unit(task.file, entry.name, defines=defines, include=include, line=entry.line)
     block = block_of(unit, Path(task.file), include, defines)
     if block is not None:
         unit = load_unit(task.file, entry.name, defines=defines, include=include, line=entry.line, block=block)
-    begin = time.process_time()
-    assumed = assumed_for(unit, block)
-    state = schedule_kernel(unit, assumed.workload, assumed.launch)
+    state, spent = analysed(unit, block)
     refusal = state.logical.mapping_refusal
-    spent = (time.process_time() - begin) * 1e3
     sites: dict[str, int] = {}
     codes: Counter[str] = Counter()
     for name, mutator in CATALOGUE.items():

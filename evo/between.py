@@ -8,7 +8,7 @@ from genome import ir
 from genome.build import PURE_FUNCTIONS
 from genome.memory_cost import lane_elements, passes_of, sectors_of
 from genome.printer.cuda import print_expr
-from genome.purity import pure_functions
+from genome.purity import pure_functions, silent_functions
 from genome.races import all_touches, find_races
 from genome.touches import collect
 from genome.uniform import barriers_not_uniform, uniformity
@@ -29,16 +29,17 @@ def of_threads(state: Scheduled, width_of: Any) -> Report | None:
     workload = state.workload
     sizes = [workload.scalars(s) for s in (*workload.tune, *workload.check)]
     pure = PURE_FUNCTIONS | pure_functions(state.unit)
-    races = find_races(kernel, block, sizes, pure)
+    silent = silent_functions(state.unit)
+    races = find_races(kernel, block, sizes, pure, silent)
     known = uniformity(kernel, pure)
-    touches = collect(kernel, block, known)
+    touches = collect(kernel, block, known, silent=silent)
     accesses: dict[tuple[Any, ...], Report] = {}
     for t in all_touches(touches.items):
         base = touches.elements[t.array].base if t.space == "shared" else state.logical.arrays[t.array].element.base
         width = width_of(base)
         if t.poly is None or width is None or t.index is None:
             continue
-        elements = lane_elements(t.poly, block, touches.quotients, sizes[0])
+        elements = lane_elements(t.poly, block, touches, sizes[0])
         if elements is None:
             continue
         cost = passes_of(elements, width) if t.space == "shared" else sectors_of(elements, width)

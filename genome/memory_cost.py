@@ -12,6 +12,7 @@ from genome.footprint import StagePlan
 from genome.logical import Access
 from genome.poly import Poly, coord_symbol
 from genome.schedule import AxisMap, Schedule
+from genome.touches import Touches
 
 SECTOR = 32  # bytes: the granularity of a global access
 BANKS = 32  # of four bytes
@@ -77,29 +78,36 @@ def wavefronts(access: Access, plan: StagePlan, schedule: Schedule, width: int) 
     return float(max(len(w) for w in per_bank.values()))
 
 
-def lane_elements(poly: Poly, block: tuple[int, int, int], quotients: Mapping[str, tuple[Poly, int]],
-                  values: Mapping[str, Number]) -> list[int] | None:
-    """The flat subscripts of the lanes of a block's first warp. ``quotients``: symbols that stand for a rounded
-    quotient. Counters and block indices are 0: they are equal for all lanes. None where a value is missing."""
+def lane_elements(poly: Poly, block: tuple[int, int, int], touches: Touches, values: Mapping[str, Number]
+                  ) -> list[int] | None:
+    """The flat subscripts of the lanes of a block's first warp: loops at their first iteration, what is equal for all
+    threads and has no value here at 0. None where something differs between threads in a way that is not known."""
     x, y, z = block
     out: list[int] = []
     for lane in range(min(WARP, x * y * z)):
         at: dict[str, Number] = {"threadIdx.x": lane % x, "threadIdx.y": lane // x % y, "threadIdx.z": lane // (x * y),
                                  **values}
-        found = _at(poly, at, quotients)
+        found = _at(poly, at, touches)
         if found is None:
             return None
         out.append(found)
     return out
 
 
-def _at(poly: Poly, at: dict[str, Number], quotients: Mapping[str, tuple[Poly, int]]) -> int | None:
+def _at(poly: Poly, at: dict[str, Number], touches: Touches) -> int | None:
     for s in poly.symbols:
-        if s not in at:
-            whole = _at(quotients[s][0], at, quotients) if s in quotients else 0
-            if whole is None:
-                return None
-            at[s] = whole // quotients[s][1] if s in quotients else 0
+        if s in at:
+            continue
+        part: int | None = None if s in touches.unknown else 0
+        if s in touches.quotients:
+            whole, by = touches.quotients[s]
+            part = _at(whole, at, touches)
+            part = None if part is None else part // by
+        elif s in touches.starts:
+            part = _at(touches.starts[s], at, touches)
+        if part is None:
+            return None
+        at[s] = part
     v = value(poly, at)
     return None if v is None else int(v)
 

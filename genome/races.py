@@ -17,6 +17,7 @@ from genome.build import PURE_FUNCTIONS
 from genome.errors import Loc
 from genome.poly import Poly, is_integer
 from genome.prove import empty, sample
+from genome.purity import SILENT
 from genome.touches import ATOMIC, AXES, COUNT, Barrier, Choice, Cycle, Item, Touch, Touches, collect
 from genome.uniform import uniformity
 
@@ -91,14 +92,14 @@ class _Flow:
 
 
 def find_races(kernel: ir.Kernel, block: tuple[int, int, int], sizes: Sequence[Mapping[str, Number]] = (),
-               pure: frozenset[str] = PURE_FUNCTIONS) -> Races:
+               pure: frozenset[str] = PURE_FUNCTIONS, silent: frozenset[str] = SILENT) -> Races:
     """``kernel``: in normal form. ``sizes``: values of its parameters; what is positive in all of them is taken to be
-    so, and the first is tried where nothing is proved for all values."""
+    so, and the first is tried where nothing is proved for all values. ``silent``: functions that touch no memory."""
     given = dict(sizes[0]) if sizes else {}
     known = uniformity(kernel, pure)
     params = tuple(Poly.sym(p.name) - Poly.const(1 if min(s[p.name] for s in sizes) >= 1 else 0) for p in kernel.params
                    if is_integer(p.type) and p.name in given and all(s.get(p.name, -1) >= 0 for s in sizes))
-    touches = collect(kernel, block, known, params)
+    touches = collect(kernel, block, known, params, silent)
     flow = _sequence(touches.items)
     every = all_touches(touches.items)
     arrays = sorted({t.array for t in every})

@@ -17,6 +17,7 @@ from genome.errors import Loc
 from genome.facts import condition_facts, conjuncts, loop_facts, negate
 from genome.poly import INTEGER_BASES, Poly, from_expr, is_integer
 from genome.prove import implies
+from genome.purity import SILENT
 from genome.uniform import Uniformity
 from genome.walk import children, rewrite, root, walk
 
@@ -24,9 +25,6 @@ AXES = "xyz"
 ATOMIC = "atomic"
 QUOTIENT = "quotient#"
 COUNT = "count of "  # iterations of a loop with a step
-SILENT = frozenset({"__syncwarp", "__threadfence", "__threadfence_block", "__threadfence_system", "printf", "assert",
-                    "__ballot_sync", "__any_sync", "__all_sync", "__activemask", "__shfl_sync", "__shfl_up_sync",
-                    "__shfl_down_sync", "__shfl_xor_sync", "__nanosleep", "clock", "clock64"})
 LOADS = frozenset({"__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu", "__ldcv"})
 
 
@@ -86,15 +84,17 @@ class Touches:
     warp_level: bool  # threads also synchronise within a warp
     elements: dict[str, ir.CType] = field(default_factory=dict)  # types of shared arrays
     quotients: dict[str, tuple[Poly, int]] = field(default_factory=dict)  # symbol → what is divided by what
+    starts: dict[str, Poly] = field(default_factory=dict)  # a loop's counter → its first value
+    unknown: frozenset[str] = frozenset()  # symbols that differ between threads in a way that is not known
 
 
-def collect(kernel: ir.Kernel, block: tuple[int, int, int], known: Uniformity,
-            params: tuple[Poly, ...] = ()) -> Touches:
-    """``params``: facts about the kernel's integer parameters."""
-    c = _Collector(kernel, block, known, params)
+def collect(kernel: ir.Kernel, block: tuple[int, int, int], known: Uniformity, params: tuple[Poly, ...] = (),
+            silent: frozenset[str] = SILENT) -> Touches:
+    """``params``: facts about the kernel's integer parameters. ``silent``: functions without effects on memory."""
+    c = _Collector(kernel, block, known, params, silent)
     items = tuple(c.body(kernel.body, _At(c.base, True)))
     return Touches(items, frozenset(c.common), c.base, c.problems, c.warp_level, c.elements,
-                   {name: key for key, name in c.quotients.items()})
+                   {name: key for key, name in c.quotients.items()}, c.starts, frozenset(c.unknown))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ class _At:
 
 class _Collector:
     def __init__(self, kernel: ir.Kernel, block: tuple[int, int, int], known: Uniformity,
-                 params: tuple[Poly, ...]) -> None:
+                 params: tuple[Poly, ...], silent: frozenset[str]) -> None:
+        self.silent = silent
         self.kernel, self.block, self.known = kernel, block, known
         self.types: dict[str, ir.CType] = {p.name: p.type for p in kernel.params}
         self.spaces = {p.name: "global" for p in kernel.params if p.type.pointer}
@@ -119,6 +120,8 @@ class _Collector:
         self.dims: dict[str, tuple[Poly, ...]] = {}
         self.elements: dict[str, ir.CType] = {}
         self.extern: list[str] = []
+        self.starts: dict[str, Poly] = {}
+        self.unknown: set[str] = set()
         self.scalars: set[str] = set()  # shared variables that are no arrays
         self.quotients: dict[tuple[Poly, int], str] = {}
         self.warp_level = False
@@ -151,7 +154,9 @@ class _Collector:
     def _fresh(self, name: str, at: _At) -> Poly:
         self.count += 1
         symbol = f"{name}#{self.count}"
-        if name.removeprefix(COUNT) not in self.known.varying and not at.loops and not at.varying:
+        if name.removeprefix(COUNT) in self.known.varying:
+            self.unknown.add(symbol)
+        elif not at.loops and not at.varying:
             if self.owned:
                 self.owned[-1].add(symbol)
             else:
@@ -366,6 +371,9 @@ class _Collector:
             v = self._fresh(s.var, inner)
             self.env[s.var] = v
             (symbol,) = v.symbols
+            if start is not None:
+                self.starts[symbol] = start
+                self.unknown.discard(symbol)
             inner, step, last = self._counted(s, inner, start, v)
         else:
             inner = self._invariants(s, entry, inner)
@@ -503,9 +511,9 @@ class _Collector:
             for a in rest:
                 yield from self.expr(a, at, loc)
             return
-        if f == "__syncwarp":
-            self.warp_level = True
-        if f not in self.known.pure and f not in SILENT:
+        if f == "__syncwarp" or (f in self.silent and f not in SILENT):
+            self.warp_level = True  # a helper may synchronise within the warp
+        if f not in self.known.pure and f not in self.silent:
             self._problem("", f"{f} may touch memory or synchronise", loc)
         for a in args:
             yield from self.expr(a, at, loc)

@@ -180,7 +180,7 @@ def own_elements(tmp_path: Path, shape: tuple[int, int], declaration: str, place
     touches = collect(kernel_, (*shape, 1), uniformity(kernel_))
     touch = next(t for t in all_touches(touches.items) if t.array in ("s", "a"))
     assert touch.poly is not None
-    elements = lane_elements(touch.poly, (*shape, 1), touches.quotients, {"n": 100})
+    elements = lane_elements(touch.poly, (*shape, 1), touches, {"n": 100})
     assert elements is not None and len(elements) == 32
     return elements, touch.space
 
@@ -198,3 +198,17 @@ def test_sectors_of_own_threads(tmp_path: Path, shape: tuple[int, int], element:
                                 want: int) -> None:
     elements, space = own_elements(tmp_path, shape, f"{element}* a, int n", f"    a[{subscript}] = {{}};")
     assert (sectors_of(elements, width), space) == (want, "global")
+
+
+def test_loops_begin_where_each_thread_begins(tmp_path: Path) -> None:
+    """A block-stride loop: neighbours begin at neighbours, four sectors. The same from data: not known."""
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(float* a, const int* at, int n) {\n"
+                    "    for (int i = threadIdx.x; i < n; i += blockDim.x) a[i] = 1;\n"
+                    "    for (int j = at[threadIdx.x]; j < n; j += 1) a[j] = 2;\n}\n")
+    kernel_ = normalise(load_unit(path).kernel)
+    touches = collect(kernel_, (64, 1, 1), uniformity(kernel_))
+    stride, data = [t for t in all_touches(touches.items) if t.kind == "write"]
+    assert stride.poly is not None and data.poly is not None
+    assert lane_elements(stride.poly, (64, 1, 1), touches, {"n": 100}) == list(range(32))
+    assert lane_elements(data.poly, (64, 1, 1), touches, {"n": 100}) is None

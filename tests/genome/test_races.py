@@ -11,7 +11,7 @@ import pytest
 from genome.build import PURE_FUNCTIONS
 from genome.normal import normalise
 from genome.program import Launch, Program
-from genome.purity import pure_functions
+from genome.purity import pure_functions, silent_functions
 from genome.races import Race, Races, find_races
 from genome.unit import SourceUnit, list_kernels, load_unit
 from genome.workload import Argument, Size, Workload
@@ -34,7 +34,7 @@ def block(name: str) -> tuple[int, int, int]:
 
 def analysed(unit: SourceUnit, shape: tuple[int, int, int], **scalars: int) -> Races:
     return find_races(normalise(unit.kernel), shape, [scalars] if scalars else [],
-                      PURE_FUNCTIONS | pure_functions(unit))
+                      PURE_FUNCTIONS | pure_functions(unit), silent_functions(unit))
 
 
 @cache
@@ -115,6 +115,7 @@ def test_witnesses_touch_one_element(name: str, first: str, second: str) -> None
     ("barriers:odd_even_sort", (64, 1, 1), {"s"}), ("barriers:shared_vector", (64, 1, 1), {"part"}),
     ("barriers:warp_sums", (64, 1, 1), {"s"}), ("more_shapes:halo", (256, 1, 1), {"s"}),
     ("more_shapes:pairs", (128, 1, 1), {"tile"}), ("block_work:transpose_tile", (32, 8, 1), {"tile"}),
+    ("block_work:softmax_rows", (256, 1, 1), {"scratch"}),
     ("library_user:histogram", (256, 1, 1), {"local"}), ("shared_tile", (16, 16, 1), {"As", "Bs"}),
 ])
 def test_kernels_of_the_corpus_are_proved(name: str, shape: tuple[int, int, int], shared: set[str]) -> None:
