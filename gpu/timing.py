@@ -23,6 +23,7 @@ from gpu.statistics import timing, valid
 SHORT = 20e-6  # below this, launches are batched: event resolution and launch gaps would dominate
 BATCH = 20
 HOPELESS = 1.25  # slower than the best by this factor: no more than ``min_time`` is spent
+BEHIND = 1.02  # every sample slower than each of the champion's by this: more would not change the order
 AGREE = 0.1  # a hopeless candidate's checked launch counts as a sample when the next one differs by no more than this
 LATE, LATE_SECONDS = 1.5, 2e-3  # the host may wait this much longer than the device says it worked
 RETRIES, PAUSE = 6, 0.02  # samples of a throttled device taken anew, at most; seconds before each
@@ -110,8 +111,8 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
             champion: Runner | None, look: Look | None = None, seed: int = 0) -> Timing:
     """``options.samples`` samples, fewer for a candidate that is clearly slower than ``best``: once
     ``options.min_time`` seconds are spent on it (``first``, the seconds of its checked launch, included) two that agree
-    will do, and three in any case. Every other sample is followed by one of the champion's. ``look`` judges the outcome
-    of one of the timed launches, drawn by ``seed``.
+    will do, and three in any case, or where all are behind the champion's. Every other sample is followed by one of the
+    champion's. ``look`` judges the outcome of one of the timed launches, drawn by ``seed``.
 
     Raises :class:`WrongWhileTimed` and :class:`Unfinished`.
     """
@@ -139,12 +140,17 @@ def measure(bench: Bench, runner: Runner, options: EvaluatorOptions, first: floa
                 first - samples[0]) <= AGREE * samples[0]:
             samples.append(first)
             break
-        if hopeless and len(samples) >= 3 and spent > options.min_time:
+        if len(samples) >= 3 and spent > options.min_time and (hopeless or behind(samples, rival)):
             break
     late = unfinished(samples, host, rival, rival_host)
     if late:
         raise Unfinished(late)
     return watch.on(timing(str(bench.size), samples, rival))
+
+
+def behind(samples: Sequence[float], rival: Sequence[float]) -> bool:
+    """Whether a candidate is slower than the champion beside it in every pair of samples, and not by a hair."""
+    return len(rival) >= 2 and all(map(valid, (*samples, *rival))) and min(samples) > BEHIND * max(rival)
 
 
 def unfinished(device: Sequence[float], host: Sequence[float], other: Sequence[float] = (),

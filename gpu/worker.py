@@ -23,10 +23,10 @@ from gpu.outcome import Outcome
 from gpu.records import DeviceInfo, Verdict
 from gpu.session import DeviceFault, Runner, Session
 from gpu.setup import Setup
-from gpu.timing import HOPELESS
 from gpu.verify import Check, Proxies, check
 from gpu.worker_config import WorkerConfig
 
+PROMISING = 1.05  # times the best: up to here a candidate is checked again after its timed launches
 LOOK_AGAIN = 0.3  # a first launch below this may have been slow by accident
 PREPARE_SECONDS = 600.0  # for generating data and running the baseline: not the candidate's fault
 
@@ -227,7 +227,7 @@ class Worker:
                 return Outcome(Verdict.NOT_REPEATABLE, f"right first, wrong in {e}", max_error=worst)
             except timing.Unfinished as e:
                 return Outcome(Verdict.LAUNCH_FAILURE, f"{e} at size {size}", max_error=worst)
-            if not 0 < HOPELESS * b < taken.median:  # nothing that slow is ever chosen; confirmation checks all anew
+            if not 0 < PROMISING * b < taken.median:  # nothing slower is ever chosen; confirmation checks all anew
                 with self._ledger.phase(VERIFY):
                     again = check(bench, runner, want, setup.tolerances, 1)  # C21: wrong only after some calls
                 worst = max(worst, again.max_error)
