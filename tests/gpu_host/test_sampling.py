@@ -24,6 +24,9 @@ class Clock:
 
     def flush_cache(self) -> None: ...
 
+    def state(self) -> None:
+        """It tells nothing of its clocks."""
+
     def time(self, runner: list[float], repeat: int = 1) -> float:
         self.launches += 1
         self.host_seconds = runner[0] * repeat
