@@ -108,20 +108,24 @@ class Nvml:
         if self._library.nvmlInit_v2() or self._library.nvmlDeviceGetHandleByPciBusId_v2(
                 bus.encode(), ctypes.byref(self._device)):
             raise OSError(f"NVML does not know the device at {bus}")
+        # Renamed in CUDA 12.2; looked up here, so that a library without either is found out before anything is timed.
+        self._reasons: Any = getattr(self._library, "nvmlDeviceGetCurrentClocksEventReasons", None) \
+            or self._library.nvmlDeviceGetCurrentClocksThrottleReasons
+        self._clocks: Any = self._library.nvmlDeviceGetClockInfo
+        self._rates: Any = self._library.nvmlDeviceGetUtilizationRates
 
     def state(self) -> State:
         mask = ctypes.c_ulonglong()
-        got = self._library.nvmlDeviceGetCurrentClocksThrottleReasons(self._device, ctypes.byref(mask))
+        got = self._reasons(self._device, ctypes.byref(mask))
         return State(self._clock(SM), self._clock(MEMORY), reasons(mask.value) if got == 0 else ())
 
     def _clock(self, kind: int) -> int:
         value = ctypes.c_uint()
-        return value.value if self._library.nvmlDeviceGetClockInfo(self._device, kind, ctypes.byref(value)) == 0 else 0
+        return value.value if self._clocks(self._device, kind, ctypes.byref(value)) == 0 else 0
 
     def neighbours(self) -> Neighbours:
         busy = _Utilisation()
-        share = busy.gpu / 100 if self._library.nvmlDeviceGetUtilizationRates(
-            self._device, ctypes.byref(busy)) == 0 else 0.0
+        share = busy.gpu / 100 if self._rates(self._device, ctypes.byref(busy)) == 0 else 0.0
         return Neighbours(self._processes("Compute"), self._processes("Graphics"), share)
 
     def _processes(self, kind: str) -> tuple[str, ...]:
