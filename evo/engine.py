@@ -78,7 +78,7 @@ class Engine:
         self.champion: Record | None = None
         self.announced = ""  # key of the champion that the evaluator knows
         self.refusals: dict[str, int] = {}
-        self.gate_seconds = 0.0
+        self.gate_seconds = self.watch_seconds = 0.0
         self.saved = self.shown = -1e9
         self.thinking, self.proposed = 0.0, 0  # seconds spent on planning, and the proposals that came of it
         self.barren = 0  # plans in a row that yielded nothing
@@ -112,7 +112,7 @@ class Engine:
             return 0.0
         after = min(LADDER, 0.1 * self.options.seconds) + CLOSING
         return min(0.5 * self.options.seconds,
-                   max(self.options.reserve * self.options.seconds, 3 * self.gate_seconds + after))
+                   max(self.options.reserve * self.options.seconds, 3 * self.gate_seconds + self.watch_seconds + after))
 
     def spent(self) -> float:
         """The part 0..1 of the search's budget that is used."""
@@ -154,6 +154,7 @@ class Engine:
                                                      self.space.program(expression), None))
         start = self.clock()
         report = self.evaluator.gate()
+        self.watch_seconds = report.watch_seconds
         self.gate_seconds = self.clock() - start
         e = replace(report.evaluation, key=BASELINE)
         if not gains.timed(e):

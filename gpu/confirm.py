@@ -4,6 +4,7 @@ other data behind the same pointers."""
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 from gpu import data, limits, soundness, statistics, timing
@@ -19,6 +20,7 @@ from gpu.verify import check, independent, judge
 REPEATS = 3
 ROUNDS = 8  # of A B B A at least, where they take no longer than SECONDS: the interval must be worth its name
 SECONDS = 1.0
+FEWEST = 3
 WARM_ROUNDS = 2
 TAIL = 0.5  # percent: among several finalists that all looked best, chance has several tries
 
@@ -41,13 +43,14 @@ def certain(trial: Trial, options: EvaluatorOptions) -> bool:
     return trial.verdict == Verdict.OK and trial.overall[1] > 1.0 + options.min_gain
 
 
-def confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int) -> Trial:
-    """``seed`` must differ from the one that the search ran on."""
+def confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int, until: float = math.inf) -> Trial:
+    """``seed`` must differ from the one that the search ran on. ``until``: on time.monotonic's clock; samples are fewer
+    where they would take longer, and never fewer than ``FEWEST`` rounds."""
     wrong = built.mismatch(setup.options.flags)
     if wrong:
         return Trial(Verdict.LAUNCH_FAILURE, wrong)
     try:
-        return _confirm(session, tell, setup, built, seed)
+        return _confirm(session, tell, setup, built, seed, until)
     except DeviceFault as e:
         return Trial(Verdict.CRASHED if e.poisoned else Verdict.LAUNCH_FAILURE, str(e), poisoned=e.poisoned)
 
@@ -57,14 +60,20 @@ def looking(setup: Setup, bench: Bench, want: Reference) -> timing.Look:
     return lambda: judge(bench, want, setup.tolerances, 0).reason
 
 
-def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int) -> Trial:
+def fitting(rounds: int, left: float, one: float) -> int:
+    """As many rounds of seconds ``one`` as fit into ``left`` seconds: ``rounds`` at most, ``FEWEST`` at least."""
+    return max(min(FEWEST, rounds), min(rounds, int(min(left / max(one, 1e-9), rounds))))
+
+
+def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int, until: float) -> Trial:
     before: list[Timing] = []
     after: list[Timing] = []
     speedups: list[tuple[str, float, float, float]] = []
     floors: list[float] = []
     warm: list[tuple[str, float]] = []
     worst = 0.0
-    for size in setup.workload.tune + setup.workload.check:
+    sizes = setup.workload.tune + setup.workload.check
+    for index, size in enumerate(sizes):
         tell.stage("preparing", 600.0)
         bench = Bench(session, setup.workload, size, seed)
         try:
@@ -78,7 +87,7 @@ def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int
             limit = max(setup.options.hang_seconds, 20.0 * want.seconds * (REPEATS + 1))
             tell.stage("running", limit)
             runner = bench.bind(chosen)
-            kept = None
+            kept, begin = None, time.monotonic()
             for repeat in range(REPEATS):
                 result = check(bench, runner, want, setup.tolerances, repeat % 2, setup.precision)
                 worst = max(worst, result.max_error)
@@ -92,6 +101,8 @@ def _confirm(session: Session, tell: Tell, setup: Setup, built: Built, seed: int
                     kept = got
             rounds = max(2, math.ceil(setup.options.samples / 2),
                          min(ROUNDS, int(SECONDS / (2 * (want.seconds + result.seconds) + 1e-9))))
+            now = time.monotonic()  # a check takes longer than a sample: it compares as well
+            rounds = fitting(rounds, (until - now) / (len(sizes) - index), 4.0 * (now - begin) / REPEATS)
             tell.stage("timing", setup.options.hang_seconds
                        + 10.0 * 4 * (rounds + WARM_ROUNDS + 2) * (want.seconds + result.seconds))
             base, short = bench.bind(setup.baseline), min(want.seconds, result.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import re
@@ -127,7 +128,7 @@ class LocalEvaluator:
         evaluation = Evaluation(BASELINE, Verdict.OK, "", built.resources, report.timings, report.check_timings,
                                 device_seconds=time.monotonic() - begin, memory_bytes=self._memory(built))
         return GateReport(evaluation, report.deterministic, report.spread, report.absolute, notes, self._ran(built),
-                          report.noisy, report.device_bytes)
+                          report.noisy, report.device_bytes, self._watch_seconds())
 
     def submit(self, key: str, program: Program) -> None:
         if self._setup is None:
@@ -189,8 +190,8 @@ class LocalEvaluator:
         self._setup = replace(setup, champion=champion, best_seconds=known)
         self._publish(self._setup)
 
-    def confirm(self, key: str, program: Program) -> Confirmation:
-        setup = self._ready()
+    def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
+        setup, end = self._ready(), time.monotonic() + seconds
         seed = setup.options.seed + 0x5EED  # fresh data, reproducible
         over = limits.over_block_limits(program, self.device)
         if over:
@@ -200,7 +201,8 @@ class LocalEvaluator:
             return _refused(_build_failure(key, reply, facts))
         built: Built = reply[1].built
         begin = time.monotonic()
-        reply, _ = self._wait_for(self._workers, {"op": "confirm", "built": built, "seed": seed})
+        reply, _ = self._wait_for(self._workers, {"op": "confirm", "built": built, "seed": seed,
+                                                  "until": end - self._watch_seconds()})
         if reply[0] != "done":
             return _refused(replace(_device_failure(key, reply), resources=built.resources))
         trial: Trial = reply[1]
@@ -210,7 +212,7 @@ class LocalEvaluator:
                                 memory_bytes=self._memory(built))
         if trial.verdict != Verdict.OK:
             return replace(_refused(evaluation), baseline=trial.baseline, candidate=trial.candidate)
-        watched = watch.finalist(self.device.backend, setup, built, dict(self._backend.support)) \
+        watched = watch.finalist(self.device.backend, setup, built, dict(self._backend.support), end) \
             if self._options.watch else watch.Watched()
         if watched.findings:
             evaluation = replace(evaluation, verdict=Verdict.NOT_REPEATABLE, reason=watched.findings[0])
@@ -245,6 +247,9 @@ class LocalEvaluator:
         self.close()
 
     # --- helpers of the caller's thread
+
+    def _watch_seconds(self) -> float:
+        return watch.expected(self.device.backend) if self._options.watch else 0.0
 
     def _ready(self) -> Setup:
         if self._setup is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -42,6 +43,7 @@ class GateReport:
     ran: dict[str, Any] = field(default_factory=dict)  # what was really run: options, sizes, types, flags, binary
     noisy: str = ""  # why times are not to be trusted (others compute on the device), "" when they are
     device_bytes: int = 0  # memory that the arrays take on the device, at the largest declared size
+    watch_seconds: float = 0.0  # what the tools that watch a finalist are expected to take
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ class Evaluator(Protocol):
         """The program that candidates are interleaved with, and its median time in seconds (weighted over sizes)."""
         ...
 
-    def confirm(self, key: str, program: Program) -> Confirmation: ...
+    def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
+        """``seconds``: what it should take at most. Where that is short fewer samples are taken and less is watched
+        (the notes say so); every check of values is made all the same."""
+        ...
 
     def close(self) -> None: ...

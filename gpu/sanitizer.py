@@ -6,10 +6,12 @@ toolkit; some virtual machines refuse it, which is reported and no finding.
 
 from __future__ import annotations
 
+import math
 import re
 import select
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from gpu.setup import Setup
 from gpu.worker_config import WorkerConfig
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-TIMEOUT = 120.0
+TIMEOUT, LEAST = 120.0, 5.0
 _SUMMARY = re.compile(r"(ERROR|RACECHECK) SUMMARY: (\d+) (?:errors?|hazards? displayed \((\d+) error)")
 _REFUSED = re.compile(r"Device not supported|not supported on this|Unable to|initialization failed", re.IGNORECASE)
 
@@ -37,16 +39,20 @@ def available() -> bool:
     return shutil.which("compute-sanitizer") is not None
 
 
-def check(setup: Setup, built: Built, support: dict[str, Built], tools: tuple[str, ...] = TOOLS) -> SanitizerReport:
-    """Runs the program once at each small check under each tool."""
+def check(setup: Setup, built: Built, support: dict[str, Built], tools: tuple[str, ...] = TOOLS,
+          until: float = math.inf) -> SanitizerReport:
+    """Runs the program once at each small check under each tool; none is begun after ``until`` (time.monotonic)."""
     if not available():
         return SanitizerReport(notes=("compute-sanitizer is not installed",))
     findings: list[str] = []
     notes: list[str] = []
     for tool in tools:
+        if time.monotonic() >= until:
+            notes.append(f"{tool}: no time was left")
+            continue
         with tempfile.TemporaryDirectory(prefix="evo-sanitizer-") as folder:
             log = Path(folder, "log")
-            failure = _run(tool, log, setup, built, support)
+            failure = _run(tool, log, setup, built, support, min(TIMEOUT, max(LEAST, until - time.monotonic())))
             text = log.read_text(errors="replace") if log.is_file() else ""
             found = parse(tool, text)
             findings += found
@@ -55,7 +61,7 @@ def check(setup: Setup, built: Built, support: dict[str, Built], tools: tuple[st
     return SanitizerReport(tuple(findings), tuple(notes))
 
 
-def _run(tool: str, log: Path, setup: Setup, built: Built, support: dict[str, Built]) -> str:
+def _run(tool: str, log: Path, setup: Setup, built: Built, support: dict[str, Built], limit: float) -> str:
     """Why the run came to nothing, or ""."""
     child = Child("worker", WorkerConfig("cuda", support=support),
                   prefix=("compute-sanitizer", "--tool", tool, "--log-file", str(log), "--print-limit", "20"))
@@ -63,8 +69,8 @@ def _run(tool: str, log: Path, setup: Setup, built: Built, support: dict[str, Bu
         for task in ({"op": "setup", "setup": setup}, {"op": "exercise", "built": built}):
             child.send(task)
             while True:
-                if not select.select([child.read_fd], [], [], TIMEOUT)[0]:
-                    return f"did not finish within {TIMEOUT:g} s"
+                if not select.select([child.read_fd], [], [], limit)[0]:
+                    return f"did not finish within {limit:.0f} s"
                 kind, value, *_ = child.receive()
                 if kind not in ("stage", "fact"):
                     break

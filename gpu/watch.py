@@ -7,6 +7,8 @@ when the baseline is free of it.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +21,8 @@ from gpu.sizes import shape_scalars, work
 # Of the size that Oclgrind interprets, by the number of its extents (a third one is mostly summed over): some three
 # seconds for a candidate.
 MOST_WORK = (0.0, 2.0**12, 2.0**14, 2.0**19)
-LIMIT = 30.0  # seconds for Oclgrind
+LIMIT, LEAST = 30.0, 3.0  # seconds for Oclgrind; what a tool gets even when the budget is used up
+EXPECTED = {"opencl": 4.0, "cuda": 12.0}  # seconds
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,23 @@ class Watched:
 Found = dict[str, str]  # kind of finding -> the first of it
 
 
-def finalist(backend: str, setup: Setup, built: Built, support: dict[str, Built]) -> Watched:
-    """Watches a program, and the baseline only when something was found."""
+def expected(backend: str) -> float:
+    """Seconds that watching a finalist takes, roughly; 0 where nothing is installed."""
+    if backend == "opencl":
+        return EXPECTED[backend] if oclgrind.available() else 0.0
+    return EXPECTED["cuda"] if sanitizer.available() else 0.0
+
+
+def finalist(backend: str, setup: Setup, built: Built, support: dict[str, Built], until: float = math.inf) -> Watched:
+    """Watches a program, and the baseline only when something was found. ``until``, on time.monotonic's clock: when it
+    should end; it gets ``LEAST`` seconds in any case."""
     try:
-        look = _oclgrind(setup, built) if backend == "opencl" else _sanitizer(setup, support)
+        until = max(until, time.monotonic() + LEAST)
+        look = _oclgrind(setup, built, until) if backend == "opencl" else _sanitizer(setup, support, until)
         found = look(built)
         if found:
+            until = max(until, time.monotonic() + LIMIT)  # a finding is not believed for lack of time
+            look = _oclgrind(setup, built, until) if backend == "opencl" else _sanitizer(setup, support, until)
             known = look(setup.baseline)
             found = {kind: text for kind, text in found.items() if kind not in known}
     except InputError as e:  # the tool is missing, or cannot run this program
@@ -46,7 +60,7 @@ def finalist(backend: str, setup: Setup, built: Built, support: dict[str, Built]
     return Watched(tuple(found.values()))
 
 
-def _oclgrind(setup: Setup, built: Built) -> Callable[[Built], Found]:
+def _oclgrind(setup: Setup, built: Built, until: float) -> Callable[[Built], Found]:
     if not oclgrind.available():
         raise InputError("not watched for races: Oclgrind is not installed")
     most = MOST_WORK[min(len(shape_scalars(setup.workload)), 3)]
@@ -58,19 +72,20 @@ def _oclgrind(setup: Setup, built: Built) -> Callable[[Built], Found]:
 
     def look(program: Built) -> Found:
         result: Found = {}
-        for finding in oclgrind.check(program.program, setup.workload, size, setup.options.seed, LIMIT):
+        limit = min(LIMIT, until - time.monotonic())
+        for finding in oclgrind.check(program.program, setup.workload, size, setup.options.seed, limit):
             result.setdefault(finding.kind, f"Oclgrind at size {size}: {finding}")
         return result
 
     return look
 
 
-def _sanitizer(setup: Setup, support: dict[str, Built]) -> Callable[[Built], Found]:
+def _sanitizer(setup: Setup, support: dict[str, Built], until: float) -> Callable[[Built], Found]:
     if not sanitizer.available():
         raise InputError("not watched for races: compute-sanitizer is not installed")
 
     def look(program: Built) -> Found:
-        report = sanitizer.check(setup, program, support)
+        report = sanitizer.check(setup, program, support, until=until)
         if report.notes and not report.findings:
             raise InputError("not watched for races: " + "; ".join(report.notes))
         result: Found = {}

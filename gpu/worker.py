@@ -92,7 +92,7 @@ class Worker:
             return gate(self.session, self._tell, task["setup"], task["plain"])
         if op == "confirm":
             assert self._setup is not None
-            return confirm(self.session, self._tell, self._setup, task["built"], task["seed"])
+            return confirm(self.session, self._tell, self._setup, task["built"], task["seed"], task["until"])
         if op == "exercise":
             self._tell.stage("running", PREPARE_SECONDS)
             exercise(self.session, self._setup, task["built"])

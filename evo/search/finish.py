@@ -66,7 +66,7 @@ def confirm_best(memory: Memory, space: Space, evaluator: Evaluator, store: Conf
             message("no time left to confirm another finalist")
             break
         message(f"confirming {r.key}")
-        c = evaluator.confirm(r.key, space.program(space.express(r.genome)))
+        c = evaluator.confirm(r.key, space.program(space.express(r.genome)), max(0.0, begin))
         took = begin - left() if math.isfinite(begin) else 0.0
         store.add_confirmation(r.key, c)
         mean, low = speedup(c, memory.weights)

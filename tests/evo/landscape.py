@@ -260,7 +260,7 @@ class FakeEvaluator:
     def set_champion(self, key: str, program: Program, median: float) -> None:
         self.champions.append(key)
 
-    def confirm(self, key: str, program: Program) -> Confirmation:
+    def confirm(self, key: str, program: Program, limit: float = math.inf) -> Confirmation:
         self.now += 3.0
         self.confirmed.append(key)
         s = State(**json.loads(program.source))

@@ -132,8 +132,9 @@ def test_the_seconds_end_the_run_in_time_with_room_for_the_confirmation() -> Non
 
 def test_another_finalist_is_confirmed_only_where_it_can_end_in_time() -> None:
     class Doubtful(FakeEvaluator):
-        def confirm(self, key: str, program: Program) -> Confirmation:
-            return replace(super().confirm(key, program), accepted=False)
+        def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
+            assert 0 < seconds <= 80.0
+            return replace(super().confirm(key, program, seconds), accepted=False)
     result, store, evaluator, display = play(Options(seconds=12.0, screen=False), evaluator=Doubtful())
     assert result.champion is None and len(evaluator.confirmed) == 1 and result.seconds <= 12.0
     assert "no time left to confirm another finalist" in display.messages
@@ -207,7 +208,7 @@ def test_noise_alone_makes_no_winner() -> None:
 
 def test_finalists_are_confirmed_in_order_until_one_is_accepted() -> None:
     class Strict(FakeEvaluator):
-        def confirm(self, key: str, program: Program) -> Confirmation:
+        def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
             c = super().confirm(key, program)
             return replace(c, accepted=len(self.confirmed) == 3, reason="differs at 1000x1500x777")
     result, store, evaluator, display = play(SMALL, evaluator=Strict(0))
@@ -218,7 +219,7 @@ def test_finalists_are_confirmed_in_order_until_one_is_accepted() -> None:
 
 def test_a_champion_that_is_not_confirmed_is_none() -> None:
     class Never(FakeEvaluator):
-        def confirm(self, key: str, program: Program) -> Confirmation:
+        def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
             return replace(super().confirm(key, program), accepted=False, reason="wrong on fresh data")
     result, _, evaluator, _ = play(SMALL, evaluator=Never(0))
     assert result.champion is None and result.best is not None and len(evaluator.confirmed) == 3
@@ -226,7 +227,7 @@ def test_a_champion_that_is_not_confirmed_is_none() -> None:
 
 def test_the_lower_bound_must_exceed_one_also_when_the_evaluator_accepts() -> None:
     class Lenient(FakeEvaluator):
-        def confirm(self, key: str, program: Program) -> Confirmation:
+        def confirm(self, key: str, program: Program, seconds: float = math.inf) -> Confirmation:
             return replace(super().confirm(key, program), accepted=True, speedups=(("n", 1.05, 0.99, 1.1),))
     assert play(SMALL, evaluator=Lenient(0))[0].champion is None
 

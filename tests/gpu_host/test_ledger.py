@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from gpu import confirm
 from gpu.ledger import OTHER, STARVED, TIME, VERIFY, WAITED, Account, Ledger
 
 
@@ -47,3 +50,10 @@ def test_shares_come_from_differences() -> None:
     assert between.candidates == 1
     assert (between.verify_share, between.idle_share, between.busy) == (0.25, 0.05, 9.0)
     assert Account().verify_share == Account().idle_share == 0.0
+
+
+@pytest.mark.parametrize(("left", "one", "rounds"), [
+    (math.inf, 0.1, 8), (0.35, 0.1, 3), (0.5, 0.1, 5), (0.0, 0.1, 3), (-9.0, 0.1, 3), (math.inf, 0.0, 8)])
+def test_a_trial_takes_as_many_rounds_as_fit(left: float, one: float, rounds: int) -> None:
+    assert confirm.fitting(8, left, one) == rounds
+    assert confirm.fitting(2, left, one) == 2
