@@ -94,6 +94,10 @@ class Converter:
 
     # -- declarations --------------------------------------------------------------------------------------
     def declaration(self, node: Node) -> tuple[ir.Stmt, ...] | None:
+        named_type = node.child_by_field_name("type")
+        known = self.cx.lookup(text_of(named_type)) if named_type is not None else None
+        if known is not None and known[0].base != "?":  # "x * y[i];" of a variable x: a product that nobody uses
+            return (self.opaque(node, "expression_statement"),)
         decls = self.declarators(node)
         if decls is None:
             for child in node.children_by_field_name("declarator"):

@@ -181,3 +181,13 @@ def test_constants_in_pragmas_and_launch_bounds(tmp_path: Path) -> None:
     assert unit.kernel.launch_bounds == (256, 1) and isinstance(first, ir.For) and first.unroll == 4
     assert isinstance(second, ir.Opaque) and second.text.startswith("#pragma unroll later\nfor (")
     assert any("__launch_bounds__(later) is left out" in note for note in load_unit(path, "m").notes)
+
+
+def test_a_product_that_nobody_uses_is_no_declaration(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(float* a, int n) {\n    float s = 1, w[4] = {1};\n    s * w[n & 3];\n"
+                    "    { s * w[1]; }\n"
+                    "    a[0] = s + w[0];\n}\n")
+    unit = load_unit(path)
+    assert {n.name for n in unit.kernel.body if isinstance(n, ir.Decl)} == {"s", "w"}
+    assert canonical_ptx(unit.cuda()) == canonical_ptx(unit.cuda_original())
