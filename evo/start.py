@@ -111,7 +111,7 @@ def stored_options(run: Path, kept: dict[str, Any], budget: str | None) -> Optio
     return replace(options, seconds=more.seconds, evaluations=more.evaluations)
 
 
-def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evaluator, store: Store,
+def search(problem: Problem, options: Options, base: Scheduled, evaluator: LocalEvaluator, store: Store,
             console: Console, began: float, *, resume: bool, seeds: tuple[Genome, ...] = ()) -> bool | None:
     """``began``: on time.monotonic's clock; the budget counts from there."""
     space = KernelSpace(base, without(problem.veto), language(problem), with_sketches=options.sketches)
@@ -132,9 +132,11 @@ def search(problem: Problem, options: Options, base: Scheduled, evaluator: Evalu
                 display.message("measuring what each gene brings")
             if left < SHORTEST_LADDER or not late_ladder(space, evaluator, store, result.champion, seconds=left):
                 display.message("the budget left no time to measure what each gene brings")
+        account = evaluator.account()
+        store.event("device", {"candidates": account.candidates, **account.seconds})
     finally:
         display.close()
-    for line in closing(store, result, roof):
+    for line in filter(None, (account.line(), *closing(store, result, roof))):
         console.print(line, markup=False)
     return None if result.interrupted else result.champion is not None
 

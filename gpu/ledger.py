@@ -84,5 +84,12 @@ class Account:
         """The part 0..1 of the device work (verifying and timing) that goes into verifying."""
         return self._share(VERIFY, self.seconds.get(VERIFY, 0.0) + self.seconds.get(TIME, 0.0))
 
+    def line(self) -> str:
+        """For people; "" when nothing was measured."""
+        if not self.candidates:
+            return ""
+        return (f"Device: verification took {100 * self.verify_share:.0f} % of verifying and timing; it waited "
+                f"{100 * self.idle_share:.0f} % of the time although a compiled candidate was there.")
+
     def _share(self, name: str, whole: float) -> float:
         return self.seconds.get(name, 0.0) / whole if whole > 0 else 0.0

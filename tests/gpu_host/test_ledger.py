@@ -49,7 +49,9 @@ def test_shares_come_from_differences() -> None:
     between = second.since(first)
     assert between.candidates == 1
     assert (between.verify_share, between.idle_share, between.busy) == (0.25, 0.05, 9.0)
-    assert Account().verify_share == Account().idle_share == 0.0
+    assert Account().verify_share == Account().idle_share == 0.0 and Account().line() == ""
+    assert between.line() == ("Device: verification took 25 % of verifying and timing; it waited 5 % of the time "
+                              "although a compiled candidate was there.")
 
 
 @pytest.mark.parametrize(("left", "one", "rounds"), [
