@@ -50,14 +50,17 @@ def finalist(backend: str, setup: Setup, built: Built, support: dict[str, Built]
         until = max(until, time.monotonic() + LEAST)
         look = _oclgrind(setup, built, until) if backend == "opencl" else _sanitizer(setup, support, until)
         found = look(built)
-        if found:
-            until = max(until, time.monotonic() + LIMIT)  # a finding is not believed for lack of time
-            look = _oclgrind(setup, built, until) if backend == "opencl" else _sanitizer(setup, support, until)
-            known = look(setup.baseline)
-            found = {kind: text for kind, text in found.items() if kind not in known}
     except InputError as e:  # the tool is missing, or cannot run this program
         return Watched(notes=(e.message,))
-    return Watched(tuple(found.values()))
+    if not found:
+        return Watched()
+    until = max(until, time.monotonic() + LIMIT)  # a finding is not believed for lack of time
+    try:
+        look = _oclgrind(setup, built, until) if backend == "opencl" else _sanitizer(setup, support, until)
+        known = look(setup.baseline)
+    except InputError as e:  # guilty until verified: nothing says that the baseline does it too
+        return Watched(tuple(found.values()), (f"the baseline could not be watched: {e.message}",))
+    return Watched(tuple(text for kind, text in found.items() if kind not in known))
 
 
 def _oclgrind(setup: Setup, built: Built, until: float) -> Callable[[Built], Found]:

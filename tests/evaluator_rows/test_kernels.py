@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from genome.errors import InputError
 from gpu import oclgrind, watch
 from gpu.evaluator import LocalEvaluator
 from gpu.interface import GateReport
@@ -17,6 +18,7 @@ from gpu.setup import Proxy
 from tests.evaluator_rows.judged import OPTIONS, opened, verdicts
 from tests.evaluator_rows.problems import NORMS, PROBLEMS, Way, size
 from tests.evaluator_rows.wrong import RACY, ROWS_OF_THE_TABLE, UNWRITTEN
+from tests.helpers.fake_device import Lab
 
 
 def test_there_are_enough_honest_kernels() -> None:
@@ -71,3 +73,18 @@ def _echoes(evaluator: LocalEvaluator, gate: GateReport) -> None:
     assert ran["types"] == {"x": "float32", "out": "float32", "R": "int32", "K": "int32"} and ran["flags"] == []
     assert ran["options"]["samples"] == OPTIONS.samples and ran["options"]["seed"] == OPTIONS.seed
     assert ran["binary"] == built.resources.binary and ran["digest"] == built.digest
+
+
+def test_C14_a_finding_stands_where_the_baseline_cannot_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = {"left": 1}
+
+    def look(program: object) -> watch.Found:
+        looks["left"] -= 1
+        if looks["left"] < 0:
+            raise InputError("Oclgrind did not finish within 3 s")
+        return {"race": "race in k"}
+
+    monkeypatch.setattr(watch, "_oclgrind", lambda setup, built, until: look)
+    lab = Lab(NORMS.workload, {}, OPTIONS)
+    watched = watch.finalist("opencl", lab.setup, lab.setup.baseline, {})
+    assert watched.findings == ("race in k",) and "could not be watched" in watched.notes[0]
