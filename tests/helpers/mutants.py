@@ -76,9 +76,10 @@ def words(text: str) -> Counter[str]:
 
 
 def dropped(unit: SourceUnit) -> Counter[str]:
-    """Words of the kernel's own text that are not in what is printed of it."""
+    """Words of the body's own text that are not in what is printed of the kernel. (The parameter list may have default
+    arguments, which concern the host alone.)"""
     text = unit.original
-    return words(text[text.index("(", text.index(unit.kernel.name)):]) - words(print_kernel(unit.kernel))
+    return words(text[text.index("{", text.index(unit.kernel.name)):]) - words(print_kernel(unit.kernel))
 
 
 def files(folder: Path) -> list[bytes]:
