@@ -73,6 +73,11 @@ class Campaign:
             return [f"{k}: {r}" for k, v, r in db.execute("SELECT key, verdict, reason FROM evaluations")
                     if v in MISJUDGED]
 
+    def unjudged(self) -> set[str]:
+        assert self.run is not None
+        with closing(sqlite3.connect(f"file:{self.run / 'run.db'}?mode=ro", uri=True, timeout=10.0)) as db:
+            return {k for k, in db.execute("SELECT key FROM candidates WHERE key NOT IN (SELECT key FROM evaluations)")}
+
     def open_candidates(self) -> int:
         assert self.run is not None
         with closing(sqlite3.connect(f"file:{self.run / 'run.db'}?mode=ro", uri=True, timeout=10.0)) as db:
@@ -119,7 +124,9 @@ class Campaign:
             if here:
                 victim = self.random.choice(here)
                 os.kill(victim.pid, signal.SIGKILL)
-                self.process.poll()
+                hit = self.unjudged()
+                while hit - self.known.keys():  # none is hit twice: a second time it would count against it
+                    self.progress(len(self.known))
         self.killed[target] += 1
         self.progress(len(self.known))
         if bad := {k: v for k, v in self.known.items() if v in MISJUDGED}:
