@@ -43,6 +43,19 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
+# Whatever may hold "/*" without beginning a comment, complete comments, and last what begins one without an end.
+COMMENT_OR_TEXT = re.compile(r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*""", re.DOTALL)
+
+
+def unclosed_comment(text: str) -> int:
+    """The line on which a comment without an end begins; 0: there is none. ``pcpp`` would take the rest of the line for
+    the comment and go on reading."""
+    for m in COMMENT_OR_TEXT.finditer(text):
+        if m.group() == "/*":
+            return text.count("\n", 0, m.start()) + 1
+    return 0
+
+
 class _Malformed(Exception):
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -234,6 +247,9 @@ def expand(text: str, file: str, defines: Mapping[str, object], include: Sequenc
 def expand_file(text: str, file: str, defines: Mapping[str, object], include: Sequence[str] = ()) -> Expanded:
     """The same with the origin of what own headers add."""
     text = text.replace("\r\n", "\n")
+    line = unclosed_comment(text)
+    if line:
+        raise InputError("a comment that begins here is never closed", file=file, line=line, remedy="write */")
     if OWN_INCLUDE.search(text) or include:
         try:
             return _expand(text, file, defines, include, True)

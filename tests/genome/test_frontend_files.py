@@ -210,3 +210,14 @@ def test_the_block_that_literals_stand_for(tmp_path: Path) -> None:
     assert literal_block(load_unit(write(tmp_path, k_dot_cu=two)).kernel) == (16, 8, 1)
     both = head + ", z = blockIdx.x * 32 + threadIdx.x; a[x + z] = 0; }"
     assert literal_block(load_unit(write(tmp_path, k_dot_cu=both)).kernel) is None
+
+
+@pytest.mark.parametrize(("text", "line"), [
+    ("int a; /* b */ int c;", 0), ("int a;\n/* b\nint c;", 2), ("// /*\nint a;", 0),
+    ('const char* s = "/*"; int a;', 0),
+    ("char c = '/'; /* x", 1), ("int a; // \\\n/* \nint b;", 0), ("/* a /* b */ int c;", 0), ("int a /**/;/*", 1),
+    ("int n = 1'000'000; /* x */", 0), ("a = b */* c", 1), ("/*/ x", 1), ("'\\'' /* y */", 0)])
+def test_comments_without_an_end(text: str, line: int) -> None:
+    from genome.frontend.preprocess import unclosed_comment
+
+    assert unclosed_comment(text) == line
