@@ -130,7 +130,7 @@ class Interpreter:
                 return f"empty grid {grid}"
             try:
                 machine = run(base, kernel, grid, launch.block, {**arrays, **spaces}, size,
-                              independent=not base.logical.blockers, known=known)
+                              independent=base.logical.mapping_refusal is None, known=known)
             except Fault as e:
                 return str(e)
             known = {name: machine.env[name].defined for name in spaces}

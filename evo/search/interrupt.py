@@ -16,7 +16,8 @@ def stop_on_signals(event: threading.Event) -> Iterator[threading.Event]:
         yield event
         return
     before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    before = {s: h for s, h in before.items() if h is not signal.SIG_IGN}  # nohup
+    if before[signal.SIGHUP] is signal.SIG_IGN:  # nohup
+        del before[signal.SIGHUP]
 
     def restore() -> None:
         for s, h in before.items():

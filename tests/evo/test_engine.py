@@ -349,11 +349,24 @@ def test_the_stop_flag_ends_the_run_with_what_was_found() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_the_run_cleanly_and_handlers_are_restored(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    evaluator = Interrupting(0, 40, lambda: os.kill(os.getpid(), number))
-    result, _, _, _ = play(Options(evaluations=500, screen=False), evaluator=evaluator)
-    assert result.interrupted and result.champion is not None
-    assert signal.getsignal(number) == before
+    outside = signal.signal(number, signal.default_int_handler)  # whatever this process was started with
+    try:
+        evaluator = Interrupting(0, 40, lambda: os.kill(os.getpid(), number))
+        result, _, _, _ = play(Options(evaluations=500, screen=False), evaluator=evaluator)
+        assert result.interrupted and result.champion is not None
+        assert signal.getsignal(number) == signal.default_int_handler
+    finally:
+        signal.signal(number, outside)
+
+
+def test_a_run_under_nohup_outlives_its_terminal() -> None:
+    outside = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        evaluator = Interrupting(0, 40, lambda: os.kill(os.getpid(), signal.SIGHUP))
+        result, _, _, _ = play(Options(evaluations=80, screen=False), evaluator=evaluator)
+        assert not result.interrupted
+    finally:
+        signal.signal(signal.SIGHUP, outside)
 
 
 def killed(store: Any, options: Options, after: int) -> FakeEvaluator:

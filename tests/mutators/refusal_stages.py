@@ -65,9 +65,9 @@ CASES = (
            "loop k runs under a condition that depends on data", at="// loop", tiles=(Tile(("k",), (8,)),),
            params="const float* a, const float* c, float* b, int N, int M", shapes={"a": "N*M", "b": "N", "c": "N"}),
     staged("stage-inside-other-loop", "float s = 0.0f;\nint n = 0;\nwhile (n < 3) {\n"
-           "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n    n += 2;\n}\nb[x] = s;",
-           TILED[1:], "loop k is inside a loop whose trip count is not understood", at="// loop",
-           tiles=(Tile(("k",), (8,)),)),
+           "    for (int k = 0; k < M; ++k) { // loop\n        s += a[x * M + k];\n    }\n"
+           "    n = 2 * n + 2;\n}\nb[x] = s;", TILED[1:],
+           "loop k is inside a loop whose trip count is not understood", at="// loop", tiles=(Tile(("k",), (8,)),)),
     staged("stage-loop-bounds", MATVEC.replace("k = 0; k < M; ++k", "k = M - 1; k >= 0; --k"), (stage("a"),),
            "the bounds of loop k are not understood", at="// loop"),
     staged("stage-loop-start-varies", "float s = 0.0f;\nfor (int i = 0; i < 4; ++i) {\n"

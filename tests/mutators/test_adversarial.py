@@ -28,7 +28,8 @@ FIXED = {
     "flat_over_rows": "points-not-proved-independent",
     "global_variable": "global-written",
     "grid_smaller": "extent-unknown",
-    "grid_stride": "geometry-is-semantic",
+    "grid_stride_carries": "geometry-is-semantic",  # threads hand a value from one number to the next
+    "grid_stride_reads_ahead": "geometry-is-semantic",
     "in_place_stencil": "points-depend-on-each-other",
     "masked_store": "points-not-proved-independent",
     "nests_3d": "points-not-proved-independent",  # five extents are more than are told apart
