@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from typing import TextIO
@@ -48,8 +49,12 @@ class PlainDisplay:
         try:
             self._stream.write(text + "\n")
             self._stream.flush()
-        except (BrokenPipeError, ValueError):  # the reader is gone (``| head``), or the stream was closed
+        except ValueError:  # the stream was closed
             self._closed = True
+        except BrokenPipeError:  # the reader is gone (``| head``): as if the terminal had ended, where a run listens
+            self._closed = True
+            if callable(signal.getsignal(signal.SIGTERM)):
+                signal.raise_signal(signal.SIGTERM)
 
 
 def line(s: Snapshot) -> str:

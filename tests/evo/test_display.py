@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import signal
 
 import pytest
 from hypothesis import given, settings
@@ -196,3 +197,22 @@ def test_the_display_fits_the_output(terminal: bool, plain: bool, kind: type) ->
     d = open_display(Console(file=io.StringIO(), force_terminal=terminal), plain)
     assert type(d) is kind
     d.close()
+
+
+def test_a_run_whose_reader_is_gone_is_told_to_end() -> None:
+    """Only where somebody listens: by default the signal would kill the process."""
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    heard: list[int] = []
+    outside = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        PlainDisplay(Gone()).message("nobody listens")
+        signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+        display = PlainDisplay(Gone())
+        display.message("the first one")
+        display.message("and once only")
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, outside)
