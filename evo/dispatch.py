@@ -108,19 +108,7 @@ def one_size(problem: Problem, options: Options, folder: Path, seeds: tuple[Geno
     """The confirmed champion's genome, () for the baseline, and a line about it; None when interrupted. A run that is
     there already is taken as it is when it is finished, and gone on with otherwise."""
     size = problem.workload.tune[0]
-    if not folder.exists():
-        began = time.monotonic()
-        base = start.analyse(problem)
-        folder.mkdir()
-        with (folder / "log.txt").open("w", encoding="utf-8") as log, start.evaluator_for(
-                problem, base, options.seed, start.baseline_limit(options.seconds), options.strict) as evaluator:
-            base = replace(base, limits=start.limits_of(evaluator.device))
-            with Store.create(folder, start.describe(problem, options, base),
-                              start.environment(evaluator.device)) as store:
-                start.search(problem, options, base, evaluator, store, Console(file=log, width=120), began,
-                             resume=False, seeds=seeds)
-    else:
-        _go_on(problem, options, folder, seeds)
+    _search(problem, options, folder, seeds)
     with Store.open(folder) as store:
         if store.status() != "finished":
             return None
@@ -133,17 +121,25 @@ def one_size(problem: Problem, options: Options, folder: Path, seeds: tuple[Geno
                                  f"({len(store.evaluations()) - 1} candidates in {duration(store.elapsed())})")
 
 
-def _go_on(problem: Problem, options: Options, folder: Path, seeds: tuple[Genome, ...]) -> None:
-    with Store.open(folder) as store:
-        if store.status() == "finished":
-            return
-        base = start.analyse(problem)
-        with (folder / "log.txt").open("a", encoding="utf-8") as log, start.evaluator_for(
-                problem, base, options.seed, start.baseline_limit(options.seconds), options.strict) as evaluator:
-            base = replace(base, limits=start.limits_of(evaluator.device))
-            more = None if options.seconds is None else store.elapsed() + options.seconds
-            start.search(problem, replace(options, seconds=more), base, evaluator, store,
-                         Console(file=log, width=120), time.monotonic(), resume=True, seeds=seeds)
+def _search(problem: Problem, options: Options, folder: Path, seeds: tuple[Genome, ...]) -> None:
+    """A new run in the folder, or the rest of the one that is there."""
+    resume, limit = folder.exists(), start.baseline_limit(options.seconds)
+    if resume:
+        with Store.open(folder) as store:
+            if store.status() == "finished":
+                return
+            if options.seconds is not None:
+                options = replace(options, seconds=store.elapsed() + options.seconds)
+    began = time.monotonic()
+    base = start.analyse(problem)
+    folder.mkdir(exist_ok=True)
+    with (folder / "log.txt").open("a", encoding="utf-8") as log, start.evaluator_for(
+            problem, base, options.seed, limit, options.strict) as evaluator:
+        base = replace(base, limits=start.limits_of(evaluator.device))
+        with Store.open(folder) if resume else Store.create(
+                folder, start.describe(problem, options, base), start.environment(evaluator.device)) as store:
+            start.search(problem, options, base, evaluator, store, Console(file=log, width=120), began,
+                         resume=resume, seeds=seeds)
 
 
 # ------------------------------------------------------------------------------------------------------ the table
@@ -154,12 +150,11 @@ def _finish(problem: Problem, options: Options, base: Scheduled, store: Store, c
         store.set_status("finished")
         console.print("Nothing faster than the baseline was found at any size.", markup=False)
         return False
-    options_ = replace(start.evaluator_options(problem, options.seed, start.baseline_limit(options.seconds),
-                                                       options.strict),
-                       slow_factor=ANY_SPEED)
+    limit = start.baseline_limit(options.seconds)
+    patient = replace(start.evaluator_options(problem, options.seed, limit, options.strict), slow_factor=ANY_SPEED)
     language = start.language(problem)
     with stop_on_signals(threading.Event()) as stop, open_evaluator(
-            problem.backend, problem.workload, emit(base, language), options_) as evaluator:
+            problem.backend, problem.workload, emit(base, language), patient) as evaluator:
         base = replace(base, limits=start.limits_of(evaluator.device))
         space = KernelSpace(base, without(problem.veto), language)
         gate = evaluator.gate()
@@ -169,16 +164,14 @@ def _finish(problem: Problem, options: Options, base: Scheduled, store: Store, c
         times = _times(evaluator, states, language, store, genomes, len(problem.workload.tune))
         weights = [s.weight for s in problem.workload.tune]
         baseline = [t.median for t in gate.evaluation.timings]
-        kept = [(k, places) for k, places in versions.choose({**times, BASELINE: baseline}, weights)]
-        rows = [(states[k], [problem.workload.tune[i] for i in places]) for k, places in kept if k != BASELINE]
-        if not rows or stop.is_set():
+        kept = sorted(versions.choose({**times, BASELINE: baseline}, weights), key=lambda v: v[0] == BASELINE)
+        parents = tuple(k for k, _ in kept if k != BASELINE)
+        if not parents or stop.is_set():
             store.set_status("interrupted" if stop.is_set() else "finished")
             return None if stop.is_set() else False
-        for_baseline = [problem.workload.tune[i] for k, places in kept if k == BASELINE for i in places]
-        program = table(base, rows + ([(base, for_baseline)] if for_baseline else []), language)
-        cuda = program if language == "cuda" else table(
-            base, rows + ([(base, for_baseline)] if for_baseline else []), "cuda")
-        parents = tuple(k for k, _ in kept if k != BASELINE)
+        rows = [({**states, BASELINE: base}[k], [problem.workload.tune[i] for i in places]) for k, places in kept]
+        program = table(base, rows, language)
+        cuda = program if language == "cuda" else table(base, rows, "cuda")
         store.add_candidate(_candidate(TABLE, base, program, store, (), parents, cuda))
         final = evaluator.confirm(TABLE, program)
         store.set_evaluation(replace(final.evaluation, key=TABLE))

@@ -10,6 +10,10 @@ from dataclasses import asdict, dataclass
 from genome.expressions import Number, evaluate
 from genome.workload import block_values
 
+# C types that a workspace may hold, and NumPy's names of them.
+WORKSPACE_TYPES = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
+                   "long long": "int64", "unsigned long long": "uint64"}
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -67,13 +71,17 @@ class Program:
 
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
-        """Of all launches, each once."""
-        return tuple({w.name: w for launch in self.launches for w in launch.workspaces}.values())
+        return workspaces_of(self.launches)
 
     @property
     def key(self) -> str:
         """Identity of text and launches (not of the binary)."""
         return hashlib.sha256(repr((self.source, self.launches, self.language, self.select)).encode()).hexdigest()[:16]
+
+
+def workspaces_of(launches: Sequence[Launch]) -> tuple[Workspace, ...]:
+    """The workspaces of all launches, each once."""
+    return tuple({w.name: w for launch in launches for w in launch.workspaces}.values())
 
 
 def launches_to_json(launches: Sequence[Launch]) -> str:

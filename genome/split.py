@@ -17,13 +17,11 @@ from genome.errors import Refusal
 from genome.logical import Axis, LogicalKernel
 from genome.lower.names import Names
 from genome.poly import from_expr
-from genome.program import Launch, Workspace
+from genome.program import WORKSPACE_TYPES, Launch, Workspace
 from genome.schedule import AxisMap, Schedule
 from genome.walk import root, variables, walk
 from genome.workload import Argument, Workload
 
-NUMPY = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32", "long long": "int64",
-         "unsigned long long": "uint64"}  # types that an accumulator may have
 FLOATING = ("float", "double")
 SUM_BLOCK = (32, 8)  # threads of the second kernel along its two axes: 256 in a row when there is one
 MOST_ACCUMULATORS = 4
@@ -65,7 +63,7 @@ def accumulators(logical: LogicalKernel, label: str) -> tuple[Accumulator, ...]:
     out = []
     for name in found:
         d = declared.get(name)
-        if d is None or d.dims or d.space or d.type.pointer or d.type.volatile or d.type.base not in NUMPY:
+        if d is None or d.dims or d.space or d.type.pointer or d.type.volatile or d.type.base not in WORKSPACE_TYPES:
             raise Refusal("split-accumulator", f"loop {label} sums into {name}, which is no plain scalar of the kernel "
                           "of a type that parts could be kept in", loop.loc)
         out.append(Accumulator(name, replace(d.type, const=False)))
@@ -217,7 +215,7 @@ def split_kernels(logical: LogicalKernel, workload: Workload, launch: Launch, or
     extra = tuple(ir.Param(replace(a.type, pointer=1), s) for a, s in zip(found, spaces, strict=True))
     shape = "*".join([f"({logical.axis(a).text})" for a in order] + [str(parts)])
     given = replace(workload, arguments=(*workload.arguments, *(
-        Argument(s, NUMPY[a.type.base], shape, "inout") for a, s in zip(found, spaces, strict=True))))
+        Argument(s, WORKSPACE_TYPES[a.type.base], shape, "inout") for a, s in zip(found, spaces, strict=True))))
     base = names.fresh(own.name + "_parts"), names.fresh(own.name + "_sums")
     built = [build_logical(replace(own, name=n, params=(*own.params, *extra), body=b), given, launch, logical.pure)
              for n, b in zip(base, (first, second), strict=True)]

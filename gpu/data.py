@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 
 from genome.errors import InputError
 from genome.expressions import ExpressionError, Number, evaluate
-from genome.program import Workspace
+from genome.program import WORKSPACE_TYPES, Workspace
 from genome.workload import Argument, Size, Workload
 
 Array = NDArray[np.generic]
 
 DTYPES = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
                     "uint64", "bool", "complex64", "complex128"})
-
-WORKSPACE_TYPES = {"float": "float32", "double": "float64", "int": "int32", "unsigned int": "uint32",
-                   "long long": "int64", "unsigned long long": "uint64"}
 
 # Variations of randomly drawn floating-point inputs (evaluator.md C10, C17). "integers" draws from {-2, ..., 2}: sums
 # of products of those are exact in any order as long as they stay below 2^24, so they must agree bit for bit. "tiny"

@@ -10,7 +10,7 @@ from typing import Any
 from genome import ir
 from genome.errors import InputError
 from genome.expressions import ExpressionError, names
-from genome.program import Launch, Workspace
+from genome.program import Launch, Workspace, workspaces_of
 from genome.workload import Workload
 from results import cxx
 
@@ -78,14 +78,14 @@ def header(parameters: Sequence[Parameter], launches: Sequence[Launch], precondi
     body, sizes = [], []
     for v in numbers:
         some = [(i, launch) for i, launch in enumerate(launches) if launch.version == v or not select]
-        own = workspaces([launch for _, launch in some])
+        own = workspaces_of([launch for _, launch in some])
         lines = [*_pointers(own, known), *(x for i, launch in some for x in _launch(i, launch, parameters, known))]
         body += _when(v, lines) if select else lines
         sizes += _when(v, _sizes(own, known)) if select else _sizes(own, known)
     version = [f"    const long long evo_version = {cxx.expression(select, known)[0]};"] if select else []
     body = version + body
     companion = ""
-    if workspaces(launches):
+    if workspaces_of(launches):
         companion = _companion(name, arguments, version + sizes)
         arguments.append("void* evo_workspace")
     needs = "\n".join(f"//   {p}" for p in preconditions) or "//   none"
@@ -128,7 +128,7 @@ def _scalars(parameters: Sequence[Parameter], launches: Sequence[Launch],
             if p.value is not None and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", str(p.value)):
                 known.setdefault(str(p.value).strip(), scalar)  # "n = { value = "N" }": n carries N
     needed: set[str] = set()
-    texts: list[str] = [g for launch in launches for g in launch.grid] + [w.elements for w in workspaces(launches)]
+    texts: list[str] = [g for launch in launches for g in launch.grid] + [w.elements for w in workspaces_of(launches)]
     for condition in preconditions:
         pair = _DISJOINT.match(condition)
         texts += [p.shape or "" for p in parameters if pair and p.name in pair.groups()] if pair else [condition]
@@ -144,11 +144,6 @@ def _scalars(parameters: Sequence[Parameter], launches: Sequence[Launch],
             raise InputError(f"no launcher can be written: {name} is a pointer where a scalar is needed")
         known[name] = (name, True)
     return known, extra
-
-
-def workspaces(launches: Sequence[Launch]) -> tuple[Workspace, ...]:
-    """Of all launches, each once."""
-    return tuple({w.name: w for launch in launches for w in launch.workspaces}.values())
 
 
 def _when(version: int, lines: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from gpu.evaluator import LocalEvaluator, open_evaluator
 from gpu.interface import EvaluatorOptions, GateReport
 from gpu.records import Evaluation, Verdict
 from tests.conformance.sgemm_text import BAD, GOOD, in_two_launches, program, size, workload
+from tests.evaluator_rows.judged import verdicts
 
 CRASH = "if (M >= 128 && x == 0 && y == 0) *((volatile GLOBAL int*)0) = 1;"
 HANG = "if (M >= LIMIT && x == 0 && y == 0) { volatile int go = 1; while (go) { go = 1; } }"
@@ -51,15 +52,7 @@ class EvaluatorSuite:
 
     def run(self, evaluator: LocalEvaluator, programs: dict[str, Program], limit: float = 120.0
             ) -> dict[str, Evaluation]:
-        for key, candidate in programs.items():
-            evaluator.submit(key, candidate)
-        found: dict[str, Evaluation] = {}
-        end = time.monotonic() + limit
-        while evaluator.pending() and time.monotonic() < end:
-            for evaluation in evaluator.collect(1.0):
-                assert evaluation.key not in found, "one verdict each"
-                found[evaluation.key] = evaluation
-        assert set(found) == set(programs)
+        found = verdicts(evaluator, programs, limit)
         for evaluation in found.values():
             assert evaluation.verdict == Verdict.OK or evaluation.reason, evaluation
         return found

@@ -24,6 +24,7 @@ SIZES = "tune = [{ M = 96, N = 96, K = 96 }, { M = 8, N = 16, K = 512 }]\ncheck 
 def shapes(folder: Path) -> Path:
     """A copy of the example at sizes that take milliseconds on a CPU."""
     target = folder / "shapes"
+    shutil.copytree(ROOT / "examples" / "sgemm", folder / "sgemm")  # whose kernel it is
     shutil.copytree(ROOT / "examples" / "sgemm_shapes", target)
     text = (target / "evo.toml").read_text()
     head, _, rest = text.partition("[sizes.opencl]\n")
